@@ -1,0 +1,121 @@
+"""Data sets by name."""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from unbraid.data.dataset import Card, FactorDataset, ImageDataset, Recipe
+from unbraid.data.root import find_file
+from unbraid.data.space import Choice, FactorSpace
+from unbraid.errors import UsageError, unknown_name
+
+__all__ = ["Entry", "entry", "load", "names", "parse", "register"]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A data set as the catalogue knows it, before anything is loaded or rendered."""
+
+    name: str
+    load: Callable[..., ImageDataset]
+    card: Card
+    images: int | None
+    size: str
+    """Image size in words, such as ``64x64x1``."""
+    space: FactorSpace | None = None
+    files: tuple[str, ...] = ()
+    """Paths under the data root, the first existing one of which holds the data; empty if nothing is needed."""
+    made: bool = False
+    """Whether the files are rendered here when missing (otherwise they must be downloaded)."""
+
+    @property
+    def on_disk(self) -> bool:
+        """Whether loading needs neither a download nor a rendering pass."""
+        return not self.files or find_file(*self.files) is not None
+
+
+_ENTRIES: dict[str, Entry] = {}
+
+
+def register(item: Entry) -> None:
+    """Put a data set into the catalogue (own ones too: then ``--data NAME`` finds it)."""
+    _ENTRIES[item.name] = item
+
+
+def names() -> list[str]:
+    """All registered names."""
+    return sorted(_ENTRIES)
+
+
+def entry(name: str) -> Entry:
+    """The catalogue entry of a name; ``_`` and ``-`` are the same."""
+    key = name.replace("_", "-").lower()
+    if key not in _ENTRIES:
+        raise unknown_name("data set", name, _ENTRIES, "See `unbraid data list`")
+    return _ENTRIES[key]
+
+
+def load(name: str, **options: Any) -> ImageDataset:
+    """A data set by name.
+
+    Options that name a factor choose a part of the grid (an integer fixes the factor, a slice or list thins it);
+    the others go to the data set. Both can be written into the name, as on the command line:
+    ``load("sprites32:shape=0,orientation=::4")``.
+    """
+    name, written = parse(name)
+    options = {**written, **{key: _value(value) if isinstance(value, str) else value for key, value in options.items()}}
+    item = entry(name)
+    factors = item.space.names if item.space else ()
+    choices = {key: value for key, value in options.items() if key in factors}
+    rest = {key: value for key, value in options.items() if key not in factors}
+    accepted = inspect.signature(item.load).parameters
+    for key in rest:
+        if key not in accepted:
+            raise unknown_name(f"option of data set {item.name!r}:", key, (*accepted, *factors))
+    dataset = item.load(**rest)
+    if choices:
+        if not isinstance(dataset, FactorDataset):
+            raise UsageError(f"data set {item.name!r} has no factors to choose from: {sorted(choices)}")
+        dataset = dataset.subset(**choices)
+    dataset.recipe = Recipe(item.name, {key: _plain(value) for key, value in options.items()})
+    return dataset
+
+
+def parse(text: str) -> tuple[str, dict[str, Any]]:
+    """Split ``name:key=value,...``; values are ``3``, ``0+2+5`` (a list), ``::4`` (a slice) or text.
+
+    >>> parse("sprites32:shape=0,orientation=::4,scale=0+5")
+    ('sprites32', {'shape': 0, 'orientation': slice(None, None, 4), 'scale': [0, 5]})
+    """
+    name, _, rest = text.partition(":")
+    options: dict[str, Any] = {}
+    for part in filter(None, rest.split(",")):
+        key, equals, value = part.partition("=")
+        if not equals:
+            raise UsageError(f"cannot read {part!r} in {text!r}; write name:factor=value,factor=start:stop:step")
+        options[key.strip()] = _value(value.strip())
+    return name.strip(), options
+
+
+def _value(text: str) -> Choice | str:
+    def number(part: str) -> int | None:
+        return int(part) if part else None
+
+    try:
+        if ":" in text and "/" not in text:
+            return slice(*map(number, text.split(":")))
+        if "+" in text:
+            return [int(part) for part in text.split("+")]
+        return int(text)
+    except ValueError:
+        return text
+
+
+def _plain(value: Any) -> Any:
+    """An option as JSON can hold it, in the form :func:`parse` reads."""
+    if isinstance(value, slice):
+        return ":".join("" if part is None else str(part) for part in (value.start, value.stop, value.step))
+    if isinstance(value, list | tuple | range):
+        return "+".join(map(str, value))
+    return value if isinstance(value, int | float | bool | None) else str(value)

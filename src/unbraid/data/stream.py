@@ -1,0 +1,84 @@
+"""Endless batches, each a pure function of the seed and the step."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from unbraid.data.dataset import FactorDataset, ImageDataset, LabelledDataset
+from unbraid.errors import UsageError, unknown_name
+
+__all__ = ["Batch", "IndependentStream", "Stream", "counter_rng", "make_stream", "register_stream", "stream_names"]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What one training step sees. Fields a stream does not know stay ``None``."""
+
+    images: np.ndarray
+    """uint8 ``[n, h, w, c]``."""
+    index: np.ndarray | None = None
+    factors: np.ndarray | None = None
+    labels: np.ndarray | None = None
+    partners: np.ndarray | None = None
+    """For pairs: the second image of each, uint8 ``[n, h, w, c]``."""
+
+
+class Stream(Protocol):
+    """Batches for ever. Asking for the same step twice gives the same bytes, in any process."""
+
+    def __call__(self, step: int) -> Batch: ...
+
+
+def counter_rng(seed: int, step: int, purpose: int = 0) -> np.random.Generator:
+    """The generator that belongs to (seed, step, purpose); no state is carried from step to step.
+
+    Philox is counter based: the step selects a block of 2**64 draws, so neighbouring steps never overlap.
+
+    >>> int(counter_rng(0, 5).integers(100)) == int(counter_rng(0, 5).integers(100))
+    True
+    """
+    if seed < 0 or step < 0:
+        raise UsageError(f"seed and step must not be negative, got {seed} and {step}")
+    key = np.array([seed, purpose], dtype=np.uint64)
+    return np.random.Generator(np.random.Philox(key=key, counter=np.array([0, step, 0, 0], dtype=np.uint64)))
+
+
+class IndependentStream:
+    """Independent uniform draws from a data set, with factors or labels where it has them."""
+
+    def __init__(self, dataset: ImageDataset, batch_size: int, seed: int) -> None:
+        if batch_size < 1:
+            raise UsageError(f"batch_size must be at least 1, got {batch_size}")
+        self.dataset, self.batch_size, self.seed = dataset, batch_size, seed
+
+    def __call__(self, step: int) -> Batch:
+        rng = counter_rng(self.seed, step)
+        index = self.dataset.sample_index(self.batch_size, rng)
+        return Batch(
+            images=self.dataset.images(index, rng),
+            index=index,
+            factors=self.dataset.space.factors(index) if isinstance(self.dataset, FactorDataset) else None,
+            labels=self.dataset.labels[index] if isinstance(self.dataset, LabelledDataset) else None,
+        )
+
+
+_STREAMS: dict[str, Callable[[ImageDataset, int, int], Stream]] = {"images": IndependentStream}
+
+
+def register_stream(kind: str, factory: Callable[[ImageDataset, int, int], Stream]) -> None:
+    """Make ``factory(dataset, batch_size, seed)`` the stream for objectives that say ``needs = kind``."""
+    _STREAMS[kind] = factory
+
+
+def stream_names() -> list[str]:
+    """The kinds of stream an objective can ask for."""
+    return sorted(_STREAMS)
+
+
+def make_stream(kind: str, dataset: ImageDataset, batch_size: int, seed: int) -> Stream:
+    """The stream of this kind over a data set."""
+    if kind not in _STREAMS:
+        raise unknown_name("kind of stream", kind, _STREAMS)
+    return _STREAMS[kind](dataset, batch_size, seed)
