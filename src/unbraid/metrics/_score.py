@@ -1,0 +1,184 @@
+"""What every metric returns, and the checks every metric makes before it counts anything."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from unbraid.errors import UsageError, unknown_name
+
+__all__ = ["KINDS", "Sample", "Score", "check_arrays", "check_codes", "check_factors", "check_kinds", "split"]
+
+KINDS = ("ordinal", "categorical", "periodic")
+Sample = tuple[np.ndarray, np.ndarray]
+"""Codes ``[n, d]`` and the factors ``[n, K]`` of the same images."""
+
+
+@dataclass(frozen=True)
+class Score:
+    """A metric's answer: the value, what a perfect code would have got, and how both came about.
+
+    >>> score = Score("mig", 0.42, 0.9)
+    >>> score, float(score)
+    (mig 0.42 of 0.90, 0.42)
+    """
+
+    name: str
+    value: float
+    ceiling: float = math.nan
+    """What a perfect code reaches with these factors and settings; ``nan`` where perfection has no meaning."""
+    parts: Mapping[str, Any] = field(default_factory=dict)
+    """What the value was made of: per factor, per code, matrices ``[d, K]``."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """Estimator, sample counts, seed and options: enough to compute the value again."""
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+    def __repr__(self) -> str:
+        bound = "" if math.isnan(self.ceiling) else f" of {self.ceiling:.2f}"
+        return f"{self.name} {self.value:.2f}{bound}"
+
+    def with_settings(self, **settings: Any) -> "Score":
+        """The same score with more said about how it was computed."""
+        return replace(self, settings={**self.settings, **settings})
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain dictionaries, lists and numbers, ready for ``json.dump``; ``nan`` becomes ``None``."""
+        return {
+            "name": self.name,
+            "value": _plain(self.value),
+            "ceiling": _plain(self.ceiling),
+            "parts": _plain(self.parts),
+            "settings": _plain(self.settings),
+        }
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> "Score":
+        """The score behind :meth:`to_json`; lists of numbers among the parts become arrays again."""
+        value, ceiling = (math.nan if record[key] is None else float(record[key]) for key in ("value", "ceiling"))
+        parts = {key: _array(part) for key, part in record["parts"].items()}
+        return cls(str(record["name"]), value, ceiling, parts, dict(record["settings"]))
+
+
+def check_codes(codes: ArrayLike, *, name: str = "codes") -> np.ndarray:
+    """Codes as finite float64 ``[n, d]`` with at least two rows; a constant column is allowed."""
+    array = np.asarray(codes)
+    if array.ndim != 2 or array.shape[1] == 0:
+        raise UsageError(f"{name} must be [n, d], one row per image and one column per code, got shape {array.shape}")
+    if array.dtype.kind not in "fiub":
+        raise UsageError(f"{name} must be real numbers, got dtype {array.dtype}")
+    if len(array) < 2:
+        raise UsageError(f"{name} has {len(array)} row(s); a score needs at least two samples")
+    array = array.astype(np.float64)
+    bad = int(array.size - np.isfinite(array).sum())
+    if bad:
+        column = int((~np.isfinite(array)).any(axis=0).argmax())
+        raise UsageError(
+            f"{name} has {bad} of {array.size} entries that are NaN or infinite, the first in column {column}; "
+            "drop those rows or look for a diverged model"
+        )
+    if np.abs(array).max() > 1e100:
+        raise UsageError(f"{name} reaches {np.abs(array).max():.1e}; squares of it overflow, rescale the codes")
+    return array
+
+
+def check_factors(factors: ArrayLike, *, name: str = "factors", constant: bool = False) -> np.ndarray:
+    """Factors as int64 ``[n, K]``; unless ``constant``, every column must take at least two values."""
+    array = np.asarray(factors)
+    if array.ndim != 2 or array.shape[1] == 0:
+        raise UsageError(f"{name} must be [n, K], one column per factor, got shape {array.shape}")
+    if array.dtype.kind not in "iub":
+        raise UsageError(
+            f"{name} must be integers (the index of each factor's value), got dtype {array.dtype}; "
+            "turn measured factors into indices first, e.g. np.unique(column, return_inverse=True)[1]"
+        )
+    array = array.astype(np.int64)
+    still = np.ptp(array, axis=0) == 0 if len(array) else np.zeros(array.shape[1], bool)
+    if still.any() and not constant:
+        column = int(still.argmax())
+        raise UsageError(
+            f"factor {column} (column {column} of {name}) takes the single value {array[0, column]} in all "
+            f"{len(array)} samples; leave it out or draw samples in which it varies"
+        )
+    return array
+
+
+def check_arrays(codes: ArrayLike, factors: ArrayLike) -> Sample:
+    """Codes as finite float64 ``[n, d]`` and factors as int64 ``[n, K]``, or an error that says what is wrong.
+
+    Every factor must take two values; constant codes pass, each metric says what they are worth.
+    """
+    checked = check_codes(codes)
+    labels = check_factors(factors)
+    if len(checked) != len(labels):
+        raise UsageError(f"codes and factors differ in length: {len(checked)} rows and {len(labels)} rows")
+    return checked, labels
+
+
+def check_kinds(kinds: Sequence[str] | None, factors: np.ndarray) -> tuple[str, ...]:
+    """One kind per factor; without ``kinds`` all are ordinal, as in the literature."""
+    if kinds is None:
+        return ("ordinal",) * factors.shape[1]
+    if isinstance(kinds, str) or len(kinds) != factors.shape[1]:
+        raise UsageError(f"kinds must name one kind per factor, {factors.shape[1]} in all, got {kinds!r}")
+    for kind in kinds:
+        if kind not in KINDS:
+            raise unknown_name("kind of factor", str(kind), KINDS)
+    return tuple(kinds)
+
+
+def split(
+    codes: ArrayLike, factors: ArrayLike, *, test: tuple[ArrayLike, ArrayLike] | None = None, seed: int = 0
+) -> tuple[Sample, Sample]:
+    """Training and test sample for a score that fits something: ``test`` if given, else two to one by ``seed``."""
+    codes, factors = check_arrays(codes, factors)
+    if test is None:
+        order = np.random.default_rng(seed).permutation(len(codes))
+        held_out = max(len(codes) // 3, 1)
+        train = codes[order[held_out:]], factors[order[held_out:]]
+        rest = codes[order[:held_out]], factors[order[:held_out]]
+    else:
+        train = codes, factors
+        rest = check_codes(test[0], name="test codes"), check_factors(test[1], name="test factors", constant=True)
+        for what, given, own in zip(("codes", "factors"), rest, train, strict=True):
+            if given.shape[1] != own.shape[1]:
+                raise UsageError(f"test {what} have {given.shape[1]} columns, the training {what} {own.shape[1]}")
+        if len(rest[0]) != len(rest[1]):
+            raise UsageError(f"test codes and factors differ in length: {len(rest[0])} rows and {len(rest[1])} rows")
+    for column in range(factors.shape[1]):
+        values, count = len(np.unique(factors[:, column])), len(train[0])
+        if count < values or np.ptp(train[1][:, column]) == 0:
+            raise UsageError(
+                f"{count} training samples are too few for factor {column} with its {values} values; give more samples"
+            )
+    return train, rest
+
+
+def _plain(thing: Any) -> Any:
+    if isinstance(thing, Mapping):
+        return {str(key): _plain(value) for key, value in thing.items()}
+    if isinstance(thing, np.ndarray):
+        return _plain(thing.tolist())
+    if isinstance(thing, list | tuple):
+        return [_plain(value) for value in thing]
+    if isinstance(thing, np.generic):
+        return _plain(thing.item())
+    if isinstance(thing, Score):
+        return thing.to_json()
+    return None if isinstance(thing, float) and not math.isfinite(thing) else thing
+
+
+def _array(part: Any) -> Any:
+    if isinstance(part, Mapping):
+        return {key: _array(value) for key, value in part.items()}
+    if isinstance(part, list) and part:
+        try:
+            array = np.array([[np.nan if v is None else v for v in p] if isinstance(p, list) else p for p in part])
+        except ValueError:  # rows of different lengths stay a list
+            return part
+        return array if array.dtype.kind in "fiub" else part
+    return part
