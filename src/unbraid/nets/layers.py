@@ -1,0 +1,92 @@
+"""Convolutions with their activation, and the shapes between images and grids of features."""
+
+import math
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from unbraid.errors import UsageError
+from unbraid.nets.registry import Shape
+
+__all__ = ["Conv", "Crop", "Deconv", "Pad", "halvings", "padded_size"]
+
+GRID = 4
+"""The convolutions halve an image until its longer side is at most this."""
+
+
+class Conv(nn.Conv2d):
+    """Convolution with stride 2 that halves height and width, then ReLU."""
+
+    def __init__(self, inputs: int, outputs: int, kernel: int) -> None:
+        super().__init__(inputs, outputs, kernel, stride=2, padding=kernel // 2 - 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.relu(super().forward(x))
+
+
+class Deconv(nn.ConvTranspose2d):
+    """Transposed 4x4 convolution with stride 2 that doubles height and width, then ReLU unless it is the last layer."""
+
+    def __init__(self, inputs: int, outputs: int, *, relu: bool = True) -> None:
+        super().__init__(inputs, outputs, 4, stride=2, padding=1)
+        self.relu = relu
+
+    def forward(self, x: Tensor, output_size: list[int] | None = None) -> Tensor:
+        y = super().forward(x, output_size)
+        return F.relu(y) if self.relu else y
+
+
+def halvings(shape: Shape) -> int:
+    """How many stride-2 layers bring an image down to a grid of at most 4x4; at least two.
+
+    >>> halvings((64, 64, 1)), halvings((8, 8, 1)), halvings((96, 64, 3))
+    (4, 2, 5)
+    """
+    height, width, _ = shape
+    if min(height, width) < 8 or max(height, width) > 256:
+        raise UsageError(
+            f"convolutional networks take images of 8 to 256 pixels a side, got {height}x{width}; "
+            "try a fully connected one ('mlp', 'fc')"
+        )
+    return max(2, math.ceil(math.log2(max(height, width) / GRID)))
+
+
+def padded_size(shape: Shape) -> tuple[int, int]:
+    """The image size after padding, divisible by two as often as the network halves it.
+
+    >>> padded_size((64, 64, 1)), padded_size((17, 28, 1))
+    ((64, 64), (24, 32))
+    """
+    unit = 2 ** halvings(shape)
+    return -(-shape[0] // unit) * unit, -(-shape[1] // unit) * unit
+
+
+def _margins(shape: Shape) -> tuple[int, int, int, int]:
+    """Pixels to add left, right, above and below."""
+    height, width = (padded - size for padded, size in zip(padded_size(shape), shape, strict=False))
+    return width // 2, width - width // 2, height // 2, height - height // 2
+
+
+class Pad(nn.Module):
+    """Put an image in the middle of a black one whose size can be halved often enough."""
+
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        self.margins = _margins(shape)
+
+    def forward(self, images: Tensor) -> Tensor:
+        return F.pad(images, self.margins) if any(self.margins) else images
+
+
+class Crop(nn.Module):
+    """Cut the middle out of a padded image: the inverse of :class:`Pad`."""
+
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        self.margins = _margins(shape)
+
+    def forward(self, images: Tensor) -> Tensor:
+        if not any(self.margins):
+            return images
+        left, right, top, bottom = self.margins
+        return images[..., top : images.shape[-2] - bottom, left : images.shape[-1] - right]

@@ -1,0 +1,99 @@
+"""How a decoder's output describes pixels."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from unbraid.errors import UsageError, unknown_name
+
+__all__ = ["Bernoulli", "GaussianPixels", "Likelihood", "likelihood", "likelihoods"]
+
+
+class Likelihood(Protocol):
+    """What objectives need to know of a decoder's output ``[n, c, h, w]``."""
+
+    def nll(self, output: Tensor, images: Tensor) -> Tensor:
+        """Negative log likelihood of each image in nats, summed over pixels and channels, ``[n]``."""
+        ...
+
+    def mean(self, output: Tensor) -> Tensor:
+        """The image the output describes, in [0, 1]."""
+        ...
+
+
+@dataclass(frozen=True)
+class Bernoulli:
+    """Pixels as coin flips, the decoder giving logits; also used for grey values between 0 and 1.
+
+    For grey values the smallest possible loss is the entropy of the pixels, not zero.
+    """
+
+    subtract_entropy: bool = False
+    """Subtract the pixels' entropy, so that a perfect reconstruction costs nothing (gradients stay the same)."""
+
+    def nll(self, output: Tensor, images: Tensor) -> Tensor:
+        _check(output, images)
+        loss = F.binary_cross_entropy_with_logits(output, images, reduction="none").flatten(1).sum(1)
+        if self.subtract_entropy:
+            entropy = torch.special.entr(images) + torch.special.entr(1 - images)
+            loss = loss - entropy.flatten(1).sum(1)
+        return loss
+
+    def mean(self, output: Tensor) -> Tensor:
+        return torch.sigmoid(output)
+
+
+@dataclass(frozen=True)
+class GaussianPixels:
+    """Pixels with normal noise of one fixed standard deviation, the decoder giving the mean.
+
+    The default scale makes the loss the plain sum of squared errors.
+    """
+
+    scale: float = math.sqrt(0.5)
+    """Standard deviation of a pixel in units of the full range [0, 1]."""
+    normalised: bool = False
+    """Add the constant log(scale * sqrt(2 pi)) per pixel, so that the loss is a true density."""
+
+    def __post_init__(self) -> None:
+        if not self.scale > 0:
+            raise UsageError(f"scale of the gaussian likelihood must be positive, got {self.scale}")
+
+    def nll(self, output: Tensor, images: Tensor) -> Tensor:
+        _check(output, images)
+        loss = (output - images).square().flatten(1).sum(1) / (2 * self.scale**2)
+        if self.normalised:
+            loss = loss + images[0].numel() * math.log(self.scale * math.sqrt(2 * math.pi))
+        return loss
+
+    def mean(self, output: Tensor) -> Tensor:
+        return output.clamp(0, 1)
+
+
+_LIKELIHOODS: dict[str, Callable[..., Likelihood]] = {"bernoulli": Bernoulli, "gaussian": GaussianPixels}
+
+
+def likelihoods() -> list[str]:
+    """The names :func:`likelihood` knows."""
+    return sorted(_LIKELIHOODS)
+
+
+def likelihood(name: str, **options: Any) -> Likelihood:
+    """A likelihood by name: ``bernoulli`` (``subtract_entropy``) or ``gaussian`` (``scale``, ``normalised``).
+
+    >>> likelihood("gaussian").nll(torch.zeros(1, 1, 2, 2), torch.ones(1, 1, 2, 2)).tolist()
+    [4.0]
+    """
+    if name not in _LIKELIHOODS:
+        raise unknown_name("likelihood", name, _LIKELIHOODS)
+    return _LIKELIHOODS[name](**options)
+
+
+def _check(output: Tensor, images: Tensor) -> None:
+    if output.shape != images.shape:
+        raise UsageError(f"output {tuple(output.shape)} and images {tuple(images.shape)} must have the same shape")

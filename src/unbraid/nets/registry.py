@@ -1,0 +1,103 @@
+"""Networks by name, initialised from an explicit generator."""
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import nn
+
+from unbraid.errors import UsageError, unknown_name
+
+__all__ = ["Shape", "build", "names", "register"]
+
+Shape = tuple[int, int, int]
+"""Height, width, channels."""
+
+Builder = Callable[..., tuple[nn.Module, nn.Module]]
+
+_BUILDERS: dict[str, Builder] = {}
+
+
+def register(name: str) -> Callable[[Builder], Builder]:
+    """Make a function ``(shape, latents, *, heads=2, **options) -> (encoder, decoder)`` known by name.
+
+    The encoder maps float images ``[n, c, h, w]`` in [0, 1] to ``[n, heads * latents]``; the decoder maps ``[n, latents]``
+    to ``[n, c, h, w]`` without a final activation.
+
+    >>> @register("one-layer")
+    ... def one_layer(shape, latents, *, heads=2):
+    ...     height, width, channels = shape
+    ...     encoder = nn.Sequential(nn.Flatten(), nn.Linear(height * width * channels, heads * latents))
+    ...     decoder = nn.Sequential(
+    ...         nn.Linear(latents, height * width * channels), nn.Unflatten(1, (channels, height, width))
+    ...     )
+    ...     return encoder, decoder
+    >>> encoder, decoder = build("one-layer", (8, 8, 1), 3)
+    >>> tuple(decoder(encoder(torch.zeros(2, 1, 8, 8))[:, :3]).shape)
+    (2, 1, 8, 8)
+    """
+
+    def keep(builder: Builder) -> Builder:
+        _BUILDERS[name] = builder
+        return builder
+
+    return keep
+
+
+def names() -> list[str]:
+    """All registered names."""
+    return sorted(_BUILDERS)
+
+
+def build(
+    name: str, shape: Shape, latents: int, *, heads: int = 2, generator: torch.Generator | None = None, **options: Any
+) -> tuple[nn.Module, nn.Module]:
+    """Encoder and decoder for images of a shape (height, width, channels).
+
+    ``heads`` is how many numbers per latent the encoder gives: 2 for the mean and log variance of a Gaussian, 1 for a
+    plain code. Options of a network can be written into its name, as on the command line:
+    ``build("mlp:width=64,depth=2", ...)``.
+
+    All weights follow from the ``generator`` alone (without one: from seed 0). While the network's function runs,
+    torch's CPU generator is seeded from it, so that torch's own default initialisation and ``nn.init`` calls in
+    your own networks are reproducible too; afterwards it is put back as it was.
+    """
+    name, written = _parse(name)
+    if name not in _BUILDERS:
+        raise unknown_name("network", name, _BUILDERS)
+    builder, options = _BUILDERS[name], {**written, **options}
+    accepted = [key for key in inspect.signature(builder).parameters if key not in ("shape", "latents", "heads")]
+    for key in options:
+        if key not in accepted:
+            raise unknown_name(f"option of network {name!r}:", key, accepted)
+    if len(shape) != 3 or min(shape) < 1:
+        raise UsageError(f"shape must be (height, width, channels), got {shape}")
+    if latents < 1 or heads < 1:
+        raise UsageError(f"latents and heads must be at least 1, got {latents} and {heads}")
+    seed = 0
+    if generator is not None:
+        seed = int(torch.randint(2**62, (), generator=generator, device=generator.device))
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(seed)
+        return builder(tuple(shape), latents, heads=heads, **options)
+
+
+def _parse(text: str) -> tuple[str, dict[str, Any]]:
+    """Split ``name:key=value,...``; values are numbers, ``60+40+20`` (a list) or text.
+
+    >>> _parse("mlp:encoder=60+40,activation=tanh")
+    ('mlp', {'encoder': [60, 40], 'activation': 'tanh'})
+    """
+    name, _, rest = text.partition(":")
+    options: dict[str, Any] = {}
+    for part in filter(None, rest.split(",")):
+        key, equals, value = part.partition("=")
+        if not equals:
+            raise UsageError(f"cannot read {part!r} in network {text!r}; write name:option=value,option=value")
+        numbers = value.split("+")
+        if all(number.strip().isdigit() for number in numbers):
+            options[key.strip()] = [int(n) for n in numbers] if len(numbers) > 1 else int(value)
+        else:
+            options[key.strip()] = value.strip()
+    return name.strip(), options

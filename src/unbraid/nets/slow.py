@@ -1,0 +1,44 @@
+"""The convolutional encoder and decoder of the SlowVAE release."""
+
+from itertools import pairwise
+
+from torch import nn
+
+from unbraid.nets.initialise import kaiming
+from unbraid.nets.layers import Conv, Crop, Deconv, Pad, halvings, padded_size
+from unbraid.nets.registry import Shape, register
+
+__all__ = ["slow"]
+
+HIDDEN = 256
+
+
+@register("slow")
+def slow(shape: Shape, latents: int, *, heads: int = 2) -> tuple[nn.Module, nn.Module]:
+    """The networks of Klindt et al. (2021): 4x4 convolutions throughout, the last one as large as the grid.
+
+    Kaiming-normal weights and zero biases; transposed convolutions keep torch's default initialisation.
+    Image sizes other than 64x64 are treated as in ``conv``.
+    """
+    depth = halvings(shape)
+    widths = [shape[2], 32, 32, *[64] * (depth - 2)]
+    height, width = (side // 2**depth for side in padded_size(shape))
+    pairs = list(pairwise(widths))
+    encoder = nn.Sequential(
+        Pad(shape),
+        *(Conv(a, b, 4) for a, b in pairs),
+        nn.Conv2d(widths[-1], HIDDEN, (height, width)),
+        nn.ReLU(),
+        nn.Flatten(),
+        nn.Linear(HIDDEN, heads * latents),
+    )
+    decoder = nn.Sequential(
+        nn.Linear(latents, HIDDEN),
+        nn.ReLU(),
+        nn.Unflatten(1, (HIDDEN, 1, 1)),
+        nn.ConvTranspose2d(HIDDEN, widths[-1], (height, width)),
+        nn.ReLU(),
+        *(Deconv(b, a, relu=i > 0) for i, (a, b) in reversed(list(enumerate(pairs)))),
+        Crop(shape),
+    )
+    return kaiming(encoder), kaiming(decoder)
