@@ -18,7 +18,8 @@ def conv(shape: Shape, latents: int, *, heads: int = 2) -> tuple[nn.Module, nn.M
 
     64x64 images give exactly the study's layers. Other sizes change the number of halvings so that the longer side
     of the last grid has 3 or 4 cells (2 for images of 8 pixels): the first two convolutions are 4x4 with 32 channels,
-    all later ones 2x2 with 64. Sizes that cannot be halved that often are padded with black and the decoder's output is cropped.
+    all later ones 2x2 with 64. Sizes that cannot be halved that often are padded with black
+    and the decoder's output is cropped.
     """
     return ConvEncoder(shape, heads * latents, heads), ConvDecoder(shape, latents)
 

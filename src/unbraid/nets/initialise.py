@@ -11,8 +11,8 @@ __all__ = ["glorot", "kaiming"]
 def glorot(module: nn.Module, *, heads: int = 1, last: nn.Linear | None = None) -> nn.Module:
     """Glorot-uniform weights and zero biases in every linear and (transposed) convolution layer, in place.
 
-    Weights are uniform in ±sqrt(6 / (fan_in + fan_out)) (Glorot & Bengio, 2010). ``last``, the layer that holds ``heads``
-    heads stacked in one matrix, is initialised as that many separate layers: the fan-out is that of one head.
+    Weights are uniform in ±sqrt(6 / (fan_in + fan_out)) (Glorot & Bengio, 2010). ``last``, the layer that holds
+    ``heads`` heads stacked in one matrix, is initialised as that many separate layers: the fan-out is that of one head.
     """
     for layer in module.modules():
         if isinstance(layer, nn.Linear | nn.Conv2d | nn.ConvTranspose2d):

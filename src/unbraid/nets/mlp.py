@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 from torch import nn
 
@@ -62,7 +63,6 @@ def fc(shape: Shape, latents: int, *, heads: int = 2) -> tuple[nn.Module, nn.Mod
         heads=heads,
         encoder=[1200] * 2,
         decoder=[1200] * 3,
-        activation="relu",
         decoder_activation="tanh",
     )
 
@@ -86,6 +86,6 @@ def _layers(sizes: list[int], activation: str) -> list[nn.Module]:
     if activation not in ACTIVATIONS:
         raise unknown_name("activation", activation, ACTIVATIONS)
     layers: list[nn.Module] = [nn.Linear(sizes[0], sizes[1])]
-    for inputs, outputs in zip(sizes[1:], sizes[2:], strict=False):
+    for inputs, outputs in pairwise(sizes[1:]):
         layers += [ACTIVATIONS[activation](), nn.Linear(inputs, outputs)]
     return layers

@@ -55,8 +55,8 @@ class Gaussian:
     def log_prob(self, codes: Tensor) -> Tensor:
         """Log density of each latent of ``codes``, which broadcasts against ``[n, latents]``.
 
-        Sum over the last dimension for the log density of whole codes. All pairs of codes and images, ``[m, n, latents]``:
-        ``posterior.log_prob(codes[:, None])``.
+        Sum over the last dimension for the log density of whole codes. All pairs of codes and images,
+        ``[m, n, latents]``: ``posterior.log_prob(codes[:, None])``.
         """
         squares = (codes - self.mean).square() * torch.exp(-self.logvar)
         return -0.5 * (squares + self.logvar + math.log(2 * math.pi))

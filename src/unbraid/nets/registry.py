@@ -22,8 +22,8 @@ _BUILDERS: dict[str, Builder] = {}
 def register(name: str) -> Callable[[Builder], Builder]:
     """Make a function ``(shape, latents, *, heads=2, **options) -> (encoder, decoder)`` known by name.
 
-    The encoder maps float images ``[n, c, h, w]`` in [0, 1] to ``[n, heads * latents]``; the decoder maps ``[n, latents]``
-    to ``[n, c, h, w]`` without a final activation.
+    The encoder maps float images ``[n, c, h, w]`` in [0, 1] to ``[n, heads * latents]``; the decoder maps
+    ``[n, latents]`` to ``[n, c, h, w]`` without a final activation.
 
     >>> @register("one-layer")
     ... def one_layer(shape, latents, *, heads=2):
