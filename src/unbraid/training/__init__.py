@@ -1,1 +1,8 @@
-"""unbraid."""
+"""The training loop and the run folders it leaves."""
+
+from unbraid.training.loop import Diverged, Hook, Loop, Moment
+from unbraid.training.run import Run, open_run
+from unbraid.training.summary import ACTIVE, Summary, summarise
+from unbraid.training.train import train
+
+__all__ = ["ACTIVE", "Diverged", "Hook", "Loop", "Moment", "Run", "Summary", "open_run", "summarise", "train"]

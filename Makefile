@@ -1,0 +1,51 @@
+# make demo: train, score and draw a first model.   make test: everything CI checks.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+export OMP_NUM_THREADS ?= 1
+export OPENBLAS_NUM_THREADS ?= 1
+export MKL_NUM_THREADS ?= 1
+export NUMBA_NUM_THREADS ?= 1
+
+.PHONY: demo test test-slow format docs benchmarks clean help
+
+help:
+	@echo "make demo        train a model on rendered sprites, score it, draw it (a few minutes)"
+	@echo "make test        lint, types, import rules, docs, tests"
+	@echo "make test-slow   the tests that take minutes"
+	@echo "make format      format the code"
+	@echo "make benchmarks  speed, side by side with plain PyTorch and scikit-learn"
+
+demo: $(VENV)/ready
+	$(BIN)/python -m unbraid.demo runs/demo
+
+test: $(VENV)/ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/mkdocs build --strict --quiet --site-dir site
+	$(BIN)/pytest -n 2 --cov --cov-report=term:skip-covered
+
+test-slow: $(VENV)/ready
+	$(BIN)/pytest -m slow -n 2
+
+format: $(VENV)/ready
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+benchmarks: $(VENV)/ready
+	$(BIN)/python benchmarks/training.py
+	$(BIN)/python benchmarks/metrics.py
+
+clean:
+	rm -rf $(VENV) site runs/demo
+
+# Installed anew when the dependencies change.
+$(VENV)/ready: pyproject.toml constraints.txt
+	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) is missing: install Python 3.11 or newer, or say make PYTHON=..."; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed, $(PYTHON) is $$($(PYTHON) --version)"; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { echo "Python's venv module is missing (on Debian: apt-get install python3-venv)"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@

@@ -1,0 +1,120 @@
+"""The command ``unbraid``: finds the sub-command, lets tyro read its options, and prints errors for people."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Union
+
+import tyro
+from tyro.conf import OmitArgPrefixes, OmitSubcommandPrefixes, subcommand
+
+from unbraid import objectives
+from unbraid.cli.data import data_get, data_list, data_show
+from unbraid.cli.evaluate import evaluate_command
+from unbraid.cli.train import train_command
+from unbraid.cli.traverse import traverse_command
+from unbraid.errors import UsageError, unknown_name
+
+__all__ = ["main"]
+
+Tree = dict[str, "Callable[..., None] | Tree"]
+
+DESCRIPTION = """Representations that come apart into the factors behind the data: learn, measure, look.
+
+Start: unbraid train beta-vae --data sprites32 --beta 4 --steps 2000 --seed 0 --out runs/first"""
+
+GROUPS = {
+    "train": "Train an objective on a data set into a run folder, or go on with it.",
+    "data": "Data sets: list, show, get.",
+}
+
+
+def commands() -> Tree:
+    """All sub-commands."""
+    return {
+        "train": {name: train_command(objectives.get(name)) for name in objectives.names()},
+        "evaluate": evaluate_command,
+        "traverse": traverse_command,
+        "data": {"list": data_list, "show": data_show, "get": data_get},
+    }
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; returns the exit code (2 for something the user can mend)."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    try:
+        words = _import_plugins(words)
+        if words[:1] == ["completion"]:
+            words = ["--tyro-print-completion", *(words[1:] or ["bash"])]
+        tree = commands()
+        _check_words(tree, words)
+        tyro.cli(
+            _parser(tree),
+            prog="unbraid",
+            description=DESCRIPTION,
+            args=words,
+            config=(OmitSubcommandPrefixes, OmitArgPrefixes),
+        )
+    except UsageError as error:
+        print(f"unbraid: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("unbraid: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 141
+    return 0
+
+
+def _parser(tree: Tree) -> Any:
+    choices = []
+    for name, node in tree.items():
+        if isinstance(node, dict):
+            choices.append(Annotated[_parser(node), subcommand(name, description=GROUPS[name])])
+        else:
+            choices.append(Annotated[Any, subcommand(name, constructor=node)])
+    return Union[tuple(choices)]  # noqa: UP007 (built at run time)
+
+
+def _check_words(tree: Tree, words: Sequence[str], path: str = "unbraid") -> None:
+    """A wrong sub-command gets the nearest right one; everything else is tyro's to judge."""
+    if not words or words[0].startswith("-"):
+        return
+    if words[0] not in tree:
+        kind = "objective" if path == "unbraid train" else "command"
+        raise unknown_name(kind, words[0], tree, f"See `{path} --help`")
+    node = tree[words[0]]
+    if isinstance(node, dict):
+        _check_words(node, words[1:], f"{path} {words[0]}")
+
+
+def _import_plugins(words: list[str]) -> list[str]:
+    """Import the files named by ``--plugin`` (they register own objectives, nets and data sets)."""
+    rest: list[str] = []
+    position = 0
+    while position < len(words):
+        word = words[position]
+        if word == "--plugin" or word.startswith("--plugin="):
+            if word == "--plugin":
+                position += 1
+                if position == len(words):
+                    raise UsageError("--plugin needs a Python file")
+            _import_file(Path(words[position].removeprefix("--plugin=")))
+        else:
+            rest.append(word)
+        position += 1
+    return rest
+
+
+def _import_file(path: Path) -> None:
+    if not path.is_file() or path.suffix != ".py":
+        raise UsageError(f"--plugin {path}: no such Python file")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    spec.loader.exec_module(module)

@@ -1,0 +1,183 @@
+"""unbraid evaluate RUN..."""
+
+from __future__ import annotations
+
+import json as json_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import numpy as np
+from tyro.conf import Positional, arg
+
+from unbraid.errors import UsageError
+
+if TYPE_CHECKING:
+    from unbraid.data import ImageDataset
+    from unbraid.metrics import Score
+    from unbraid.training import Run, Summary
+
+__all__ = ["evaluate_command"]
+
+
+def evaluate_command(
+    runs: Positional[tuple[Path, ...]] = (),
+    *,
+    codes: Annotated[Path | None, arg(metavar="PATH")] = None,
+    metrics: str = "all",
+    representation: Literal["mean", "sampled"] = "mean",
+    train: int = 10_000,
+    test: int = 5_000,
+    data: Annotated[str | None, arg(metavar="STR")] = None,
+    seed: int = 0,
+    json: bool = False,
+) -> None:
+    """Measure runs: reconstruction, KL and active latents, and every disentanglement score its data allows.
+
+    Writes scores.json and factors.png (which code knows which factor) into each run folder.
+
+    Args:
+        runs: Folders of runs.
+        codes: Score codes from anywhere instead: an npz file with codes [n, d] and factors [n, K].
+        metrics: all, none, or names separated by commas (unbraid evaluate --metrics help lists them).
+        representation: The mean code, or one drawn from the posterior.
+        train: Points that estimators are fitted on.
+        test: Points that they are judged on.
+        data: Data set to measure on (otherwise the one it was trained on).
+        seed: Decides which points are drawn.
+        json: Print the result as JSON.
+    """
+    if metrics == "help":
+        _print_metrics()
+        return
+    names = metrics if metrics in ("all", "none") else [name.strip() for name in metrics.split(",")]
+    if codes is not None:
+        if runs:
+            raise UsageError("give runs or --codes, not both")
+        _score_file(codes, names, seed, json)
+        return
+    if not runs:
+        raise UsageError("give at least one run folder, or --codes FILE.npz")
+    results = []
+    for path in runs:
+        result = _evaluate_run(path, names, representation, train, test, data, seed, json)
+        results.append(result)
+    if json:
+        print(json_module.dumps(results if len(results) > 1 else results[0], allow_nan=False))
+
+
+def _evaluate_run(
+    path: Path, names: Any, representation: str, train: int, test: int, data: str | None, seed: int, quiet: bool
+) -> dict[str, Any]:
+    from unbraid.data import FactorDataset, load
+    from unbraid.metrics import evaluate
+    from unbraid.report.matrix import save_factor_matrix
+    from unbraid.training import open_run, summarise
+    from unbraid.training.files import write_json
+
+    run = open_run(path)
+    dataset = load(data) if data else run.data()
+    summary = summarise(run, dataset, seed=seed)
+    scores: dict[str, Score] = {}
+    if names != "none":
+        if isinstance(dataset, FactorDataset):
+            scores = evaluate(
+                run, dataset, metrics=names, representation=representation, train=train, test=test, seed=seed
+            )
+        elif names != "all":
+            raise UsageError(f"data set {dataset.name!r} has no factors to score against; use --metrics none")
+    result = {
+        "run": str(path),
+        "representation": representation,
+        "data": dataset.name,
+        "seed": seed,
+        "summary": summary.to_json(),
+        "scores": {name: score.to_json() for name, score in scores.items()},
+    }
+    write_json(path / "scores.json", result)
+    if not quiet:
+        _print_summary(run, dataset, summary)
+        _print_scores(scores)
+        print(f"wrote {path / 'scores.json'}")
+    if scores and isinstance(dataset, FactorDataset):
+        save_factor_matrix(run, dataset, path / "factors.png", seed=seed)
+        if not quiet:
+            print(f"wrote {path / 'factors.png'}")
+    return result
+
+
+def _score_file(path: Path, names: Any, seed: int, json: bool) -> None:
+    from unbraid.metrics import score_codes
+
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            missing = {"codes", "factors"} - set(file.files)
+            if missing:
+                raise UsageError(f"{path} has no array {sorted(missing)[0]!r}; it holds {', '.join(file.files)}")
+            codes, factors = file["codes"], file["factors"]
+    except (OSError, ValueError, EOFError) as error:
+        if isinstance(error, UsageError):
+            raise
+        raise UsageError(f"cannot read {path} as an npz file of plain arrays: {error}") from error
+    scores = score_codes(codes, factors, metrics=names, seed=seed)
+    if json:
+        print(json_module.dumps({name: score.to_json() for name, score in scores.items()}, allow_nan=False))
+    else:
+        _print_scores(scores)
+
+
+def _print_summary(run: Run, dataset: ImageDataset, summary: Summary) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console()
+    console.print(f"\n[bold]{run.path}[/]  {run.objective.name} on {dataset.name}, step {run.info['step']:,}")
+    table = Table(box=None, pad_edge=False)
+    for column in ("reconstruction", "KL", "ELBO", "active latents"):
+        table.add_column(column, justify="right")
+    active = summary.active
+    kl_per_latent = summary.kl_per_latent
+    table.add_row(
+        f"{summary.reconstruction:.2f}",
+        "-" if summary.kl is None else f"{summary.kl:.2f}",
+        "-" if summary.elbo is None else f"{summary.elbo:.2f}",
+        "-" if active is None or kl_per_latent is None else f"{len(active)} of {len(kl_per_latent)}",
+    )
+    console.print(table)
+    if active and kl_per_latent is not None:
+        console.print("KL per latent: " + "  ".join(f"z{j} {kl_per_latent[j]:.2f}" for j in active))
+
+
+def _print_scores(scores: dict[str, Score]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    if not scores:
+        return
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column, side in (("score", "left"), ("value", "right"), ("ceiling", "right"), ("seconds", "right")):
+        table.add_column(column, justify=side)  # type: ignore[arg-type]
+    for name, score in scores.items():
+        seconds = score.settings.get("seconds")
+        table.add_row(
+            name,
+            f"{score.value:.3f}",
+            "-" if score.ceiling is None or np.isnan(score.ceiling) else f"{score.ceiling:.3f}",
+            "-" if seconds is None else f"{seconds:.2f}",
+        )
+    console = Console()
+    console.print()
+    console.print(table)
+
+
+def _print_metrics() -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from unbraid.metrics import registry
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("score")
+    table.add_column("what it says")
+    for name, entry in registry().items():
+        table.add_row(name, entry.summary)
+    Console().print(table)

@@ -1,0 +1,97 @@
+"""unbraid train OBJECTIVE"""
+
+from __future__ import annotations
+
+import json as json_module
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from tyro.conf import OmitArgPrefixes, arg
+
+from unbraid.objectives import Objective
+
+if TYPE_CHECKING:
+    from unbraid.training import Run
+
+__all__ = ["TrainOptions", "train_command"]
+
+
+@dataclass(frozen=True)
+class TrainOptions:
+    """What every objective's training takes."""
+
+    data: str
+    """Data set: a name (unbraid data list), name:factor=value,... for a part of its grid, an npz file or a folder."""
+    out: Path
+    """Folder of the run. The same command again goes on where it stopped."""
+    steps: Annotated[int | None, arg(metavar="INT")] = None
+    """Number of optimiser steps (20000 if no --minutes are given)."""
+    minutes: Annotated[float | None, arg(metavar="FLOAT")] = None
+    """Stop after this much training time, summed over resumed processes."""
+    seed: int = 0
+    """Decides initial weights, batches and noise."""
+    batch_size: int = 64
+    """Images per step."""
+    device: str = "auto"
+    """auto, cpu, cuda or mps."""
+    threads: int = 1
+    """CPU threads; several runs at once are faster with one each."""
+    log_every: int = 100
+    """Steps per row of history.csv."""
+    progress: Literal["auto", "bar", "lines", "none"] = "auto"
+    """How progress is shown (on stderr)."""
+    tensorboard: bool = False
+    """Also write TensorBoard logs into the run folder."""
+    fresh: bool = False
+    """Throw away what the folder holds and start anew."""
+    json: bool = False
+    """Print the result as JSON."""
+
+
+def train_command(cls: type[Objective]) -> Callable[..., None]:
+    """The sub-command that trains one objective; its options are the dataclass's fields."""
+
+    def run(objective: Objective, options: TrainOptions) -> None:
+        from unbraid.training import train
+
+        steps = 20_000 if options.steps is None and options.minutes is None else options.steps
+        result = train(
+            objective,
+            options.data,
+            out=options.out,
+            steps=steps,
+            minutes=options.minutes,
+            seed=options.seed,
+            batch_size=options.batch_size,
+            device=options.device,
+            threads=options.threads,
+            log_every=options.log_every,
+            progress=options.progress,
+            tensorboard=options.tensorboard,
+            fresh=options.fresh,
+        )
+        _tell(result, options.json)
+
+    run.__annotations__ = {
+        "objective": Annotated[cls, arg(prefix_name=False, name="")],
+        "options": OmitArgPrefixes[TrainOptions],
+    }
+    run.__doc__ = cls.__doc__
+    return run
+
+
+def _tell(run: Run, json: bool) -> None:
+    info = run.info
+    rows = run.history().tail(1).to_dicts()
+    last = rows[0] if rows else {}
+    if json:
+        print(json_module.dumps({"run": str(run.path), **{k: info[k] for k in ("status", "step", "seconds")}, "last": last}))
+        return
+    numbers = ", ".join(f"{name} {value:.4g}" for name, value in last.items() if name != "step")
+    print(f"{info['status']} at step {info['step']} after {info['seconds']:.0f} s: {numbers or 'no history row yet'}")
+    if run.finished:
+        print(f"next: unbraid evaluate {run.path}   or   unbraid traverse {run.path}")
+    else:
+        print("the same command again goes on from here")

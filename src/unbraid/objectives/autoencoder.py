@@ -1,0 +1,129 @@
+"""The part that all autoencoders share, and the plain one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from unbraid.errors import UsageError
+from unbraid.objectives.base import Inputs, Objective, Problem, Terms, register
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor, nn
+
+    from unbraid.nets import Gaussian
+
+__all__ = ["AE", "AutoencoderObjective", "VAEObjective"]
+
+
+@dataclass(frozen=True)
+class AutoencoderObjective(Objective):
+    """An encoder and a decoder trained to give the image back, with Adam as in Locatello et al. (2019)."""
+
+    latents: int = 10
+    """Number of latent dimensions."""
+    net: str = "conv"
+    """Encoder and decoder by name: conv (the study's), fc, mlp, slow, or an own registered pair."""
+    likelihood: str = "bernoulli"
+    """What the decoder's output means: bernoulli (logits) or gaussian (unit variance)."""
+    learning_rate: float = 1e-4
+    """Step size of Adam."""
+
+    def __post_init__(self) -> None:
+        if self.latents < 1:
+            raise UsageError(f"latents must be at least 1, got {self.latents}")
+        if not self.learning_rate > 0:
+            raise UsageError(f"learning_rate must be positive, got {self.learning_rate}")
+
+    def heads(self) -> int:
+        """How many numbers the encoder gives per latent."""
+        return 1
+
+    def build(self, problem: Problem, generator: torch.Generator) -> nn.Module:
+        from torch import nn
+
+        from unbraid import nets
+
+        nets.likelihood(self.likelihood)
+        encoder, decoder = nets.build(self.net, problem.shape, self.latents, heads=self.heads(), generator=generator)
+        return nn.ModuleDict({"encoder": encoder, "decoder": decoder})
+
+    def optimizers(self, model: nn.Module) -> dict[str, torch.optim.Optimizer]:
+        from torch.optim import Adam
+
+        return {"model": Adam(model.parameters(), lr=self.learning_rate, betas=(0.9, 0.999), eps=1e-8)}
+
+    def reconstruction(self, output: Tensor, images: Tensor) -> Tensor:
+        """Negative log-likelihood of each image, summed over pixels and channels: ``[n]``."""
+        from unbraid import nets
+
+        return nets.likelihood(self.likelihood).nll(output, images)
+
+    def decode(self, model: nn.Module, codes: Tensor) -> Tensor:
+        from unbraid import nets
+
+        return nets.likelihood(self.likelihood).mean(model["decoder"](codes))  # type: ignore[index]
+
+
+@register("ae")
+@dataclass(frozen=True)
+class AE(AutoencoderObjective):
+    """Plain autoencoder: a deterministic code and nothing but the reconstruction loss."""
+
+    def loss(self, model: nn.Module, inputs: Inputs, step: int, noise: torch.Generator) -> Terms:
+        del step, noise
+        output = model["decoder"](model["encoder"](inputs.images))  # type: ignore[index]
+        return Terms({"reconstruction": self.reconstruction(output, inputs.images).mean()})
+
+    def encode(self, model: nn.Module, images: Tensor, noise: torch.Generator | None = None) -> Tensor:
+        if noise is not None:
+            raise UsageError("a plain autoencoder has no sampled representation; ask for the mean")
+        return model["encoder"](images)  # type: ignore[index]
+
+    def describe(self, model: nn.Module, images: Tensor, noise: torch.Generator) -> dict[str, Tensor]:
+        del noise
+        output = model["decoder"](self.encode(model, images))  # type: ignore[index]
+        return {"reconstruction": self.reconstruction(output, images)}
+
+
+@dataclass(frozen=True)
+class VAEObjective(AutoencoderObjective):
+    """A variational autoencoder; a method is its :meth:`penalty`, added to the reconstruction loss."""
+
+    def heads(self) -> int:
+        return 2
+
+    def penalty(self, posterior: Gaussian, sample: Tensor, step: int) -> Terms:
+        """What is added to the reconstruction loss, as scalars averaged over the batch."""
+        raise UsageError(f"objective {self.name!r} has no penalty: define penalty(posterior, sample, step)")
+
+    def posterior(self, model: nn.Module, images: Tensor) -> Gaussian:
+        """The approximate posterior q(z|x)."""
+        from unbraid.nets import Gaussian
+
+        return Gaussian.from_heads(model["encoder"](images))  # type: ignore[index]
+
+    def loss(self, model: nn.Module, inputs: Inputs, step: int, noise: torch.Generator) -> Terms:
+        posterior = self.posterior(model, inputs.images)
+        sample = posterior.sample(generator=noise)
+        output = model["decoder"](sample)  # type: ignore[index]
+        penalty = self.penalty(posterior, sample, step)
+        return Terms(
+            {"reconstruction": self.reconstruction(output, inputs.images).mean(), **penalty.terms},
+            {"kl": posterior.kl().mean(), **penalty.watched},
+        )
+
+    def encode(self, model: nn.Module, images: Tensor, noise: torch.Generator | None = None) -> Tensor:
+        posterior = self.posterior(model, images)
+        return posterior.mean if noise is None else posterior.sample(generator=noise)
+
+    def describe(self, model: nn.Module, images: Tensor, noise: torch.Generator) -> dict[str, Tensor]:
+        posterior = self.posterior(model, images)
+        output = model["decoder"](posterior.sample(generator=noise))  # type: ignore[index]
+        return {
+            "reconstruction": self.reconstruction(output, images),
+            "kl_per_latent": posterior.kl_per_latent(),
+            "mean": posterior.mean,
+            "logvar": posterior.logvar,
+        }

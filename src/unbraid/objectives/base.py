@@ -1,0 +1,156 @@
+"""What a training objective is. Importing this module does not import torch, so that the command line stays quick."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+from unbraid.errors import UsageError, unknown_name
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor, nn
+
+__all__ = ["Inputs", "Objective", "Problem", "Terms", "get", "make", "names", "options_of", "register"]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What an objective may know of the data before it builds its model."""
+
+    shape: tuple[int, int, int]
+    """Height, width, channels."""
+    images: int
+    """How many different images there are."""
+    classes: int | None = None
+    factor_sizes: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """A batch as networks see it: floats ``[n, c, h, w]`` in [0, 1] on the training device."""
+
+    images: Tensor
+    partners: Tensor | None = None
+    labels: Tensor | None = None
+    factors: Tensor | None = None
+    index: Tensor | None = None
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The scalars of one loss: ``terms`` add up to what is minimised, ``watched`` are recorded only."""
+
+    terms: dict[str, Tensor]
+    watched: dict[str, Tensor] = dataclasses.field(default_factory=dict)
+
+    @property
+    def total(self) -> Tensor:
+        first, *rest = self.terms.values()
+        return sum(rest, first)
+
+
+@dataclass(frozen=True)
+class Objective:
+    """A frozen dataclass whose fields are the hyperparameters: the command's options, the record and a sweep's axes.
+
+    A subclass builds its model, says which optimiser updates which part of it, and yields its losses. Everything
+    else (data, checkpoints, history, devices) belongs to the training loop.
+    """
+
+    name: ClassVar[str] = ""
+    needs: ClassVar[str] = "images"
+    """The kind of stream it trains on; see :func:`unbraid.data.stream_names`."""
+
+    def build(self, problem: Problem, generator: torch.Generator) -> nn.Module:
+        """The model, with everything that is trained inside it; all random numbers come from ``generator``."""
+        raise UsageError(f"objective {self.name!r} does not say how to build its model: define build(problem, generator)")
+
+    def optimizers(self, model: nn.Module) -> dict[str, torch.optim.Optimizer]:
+        """One optimiser per player. The default is a single player with Adam."""
+        from torch.optim import Adam
+
+        return {"model": Adam(model.parameters(), lr=1e-4)}
+
+    def losses(
+        self, model: nn.Module, inputs: Inputs, step: int, noise: torch.Generator
+    ) -> Iterator[tuple[str, Terms]]:
+        """Yield ``(player, terms)``; after each the loop moves that player's parameters, and those only.
+
+        A game of two players yields twice and may reuse what it computed (detached) for the first one.
+        """
+        yield "model", self.loss(model, inputs, step, noise)
+
+    def loss(self, model: nn.Module, inputs: Inputs, step: int, noise: torch.Generator) -> Terms:
+        """The loss of a single player."""
+        raise UsageError(f"objective {self.name!r} has no loss: define loss(model, inputs, step, noise) or losses(...)")
+
+    def encode(self, model: nn.Module, images: Tensor, noise: torch.Generator | None = None) -> Tensor:
+        """Codes ``[n, d]`` of images: the mean representation, or a sampled one when ``noise`` is given."""
+        raise UsageError(f"a model trained by {self.name!r} does not encode")
+
+    def decode(self, model: nn.Module, codes: Tensor) -> Tensor:
+        """Images ``[n, c, h, w]`` in [0, 1] of codes ``[n, d]``."""
+        raise UsageError(f"a model trained by {self.name!r} does not decode")
+
+    def predict(self, model: nn.Module, images: Tensor) -> Tensor:
+        """Class scores ``[n, classes]`` of images."""
+        raise UsageError(f"a model trained by {self.name!r} does not predict classes")
+
+    def describe(self, model: nn.Module, images: Tensor, noise: torch.Generator) -> dict[str, Tensor]:
+        """Per-image quantities that judge the model without labels, each ``[n]`` or ``[n, d]``."""
+        del model, images, noise
+        return {}
+
+
+_OBJECTIVES: dict[str, type[Objective]] = {}
+O = TypeVar("O", bound=type[Objective])
+
+
+def register(name: str) -> Callable[[O], O]:
+    """Class decorator: make an objective known by name to the command line, run folders and studies."""
+
+    def add(cls: O) -> O:
+        if not dataclasses.is_dataclass(cls):
+            raise UsageError(f"objective {name!r} must be a dataclass: put @dataclass(frozen=True) under @register")
+        cls.name = name
+        _OBJECTIVES[name] = cls
+        return cls
+
+    return add
+
+
+def names() -> list[str]:
+    """All registered objectives."""
+    return sorted(_OBJECTIVES)
+
+
+def get(name: str) -> type[Objective]:
+    """The class of a registered objective."""
+    key = name.replace("_", "-").lower()
+    if key not in _OBJECTIVES:
+        raise unknown_name(
+            "objective", name, _OBJECTIVES, "An own one must be imported first (on the command line: --plugin FILE.py)"
+        )
+    return _OBJECTIVES[key]
+
+
+def make(name: str, options: dict[str, Any] | None = None) -> Objective:
+    """An objective from its name and hyperparameters.
+
+    >>> make("beta-vae", {"beta": 2}).beta
+    2
+    """
+    cls = get(name)
+    known = [field.name for field in dataclasses.fields(cls)]
+    for key in options or {}:
+        if key not in known:
+            raise unknown_name(f"option of objective {name!r}:", key, known)
+    return cls(**(options or {}))
+
+
+def options_of(objective: Objective) -> dict[str, Any]:
+    """The hyperparameters as plain values, as they stand in the run folder."""
+    return dataclasses.asdict(objective)

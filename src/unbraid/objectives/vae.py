@@ -1,0 +1,45 @@
+"""The variational autoencoder (Kingma & Welling, 2014) and its weighted form (Higgins et al., 2017)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from unbraid.errors import UsageError
+from unbraid.objectives.autoencoder import VAEObjective
+from unbraid.objectives.base import Terms, register
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from unbraid.nets import Gaussian
+
+__all__ = ["VAE", "BetaVAE"]
+
+
+@register("vae")
+@dataclass(frozen=True)
+class VAE(VAEObjective):
+    """Variational autoencoder: reconstruction plus the KL divergence to the standard normal prior."""
+
+    def penalty(self, posterior: Gaussian, sample: Tensor, step: int) -> Terms:
+        del sample, step
+        return Terms({"penalty": posterior.kl().mean()})
+
+
+@register("beta-vae")
+@dataclass(frozen=True)
+class BetaVAE(VAEObjective):
+    """VAE whose KL term weighs beta times as much (Higgins et al., 2017)."""
+
+    beta: float = 4.0
+    """Weight of the KL divergence to the prior."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.beta >= 0:
+            raise UsageError(f"beta must not be negative, got {self.beta}")
+
+    def penalty(self, posterior: Gaussian, sample: Tensor, step: int) -> Terms:
+        del sample, step
+        return Terms({"penalty": self.beta * posterior.kl().mean()})

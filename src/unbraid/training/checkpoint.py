@@ -1,0 +1,80 @@
+"""The state of a training run in one safetensors file: tensors as tensors, the rest as JSON in its header."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from unbraid.errors import UsageError
+from unbraid.training.files import replace_file
+
+__all__ = ["load_model", "load_training", "save_checkpoint"]
+
+MODEL, OPTIMIZER = "model/", "optimizer/"
+
+
+def save_checkpoint(path: Path, model: nn.Module, optimizers: dict[str, Optimizer], state: dict[str, Any]) -> None:
+    """Write model, optimisers and loop state; the earlier checkpoint stays until this one is whole."""
+    tensors: dict[str, Tensor] = {MODEL + name: value for name, value in model.state_dict().items()}
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for player, optimizer in optimizers.items():
+        packed = optimizer.state_dict()
+        groups[player] = packed["param_groups"]
+        for number, entries in packed["state"].items():
+            for key, value in entries.items():
+                tensors[f"{OPTIMIZER}{player}/{number}/{key}"] = torch.as_tensor(value)
+    stored = {name: value.detach().cpu().contiguous().clone() for name, value in tensors.items()}
+    # A single header entry: the order of several is not fixed, and equal states should be equal bytes.
+    header = {"state": json.dumps({"loop": state, "groups": groups}, sort_keys=True)}
+    with replace_file(path) as temporary:
+        save_file(stored, temporary, metadata=header)
+
+
+def load_model(path: Path, model: nn.Module) -> None:
+    """Put the stored weights into a model of the same make."""
+    stored, _ = _read(path, MODEL)
+    own = model.state_dict()
+    missing, extra = sorted(own.keys() - stored.keys()), sorted(stored.keys() - own.keys())
+    if missing or extra:
+        raise UsageError(f"{path} does not fit this model: missing {missing[:3]}, unexpected {extra[:3]}")
+    for name, value in own.items():
+        if value.shape != stored[name].shape:
+            raise UsageError(f"{path}: {name} has shape {tuple(stored[name].shape)}, expected {tuple(value.shape)}")
+        value.copy_(stored[name])
+
+
+def load_training(path: Path, model: nn.Module, optimizers: dict[str, Optimizer]) -> dict[str, Any]:
+    """Put model and optimisers back to where they were; returns the loop's state."""
+    load_model(path, model)
+    stored, header = _read(path, OPTIMIZER)
+    for player, optimizer in optimizers.items():
+        parameters = [p for group in optimizer.param_groups for p in group["params"]]
+        state: dict[int, dict[str, Tensor]] = {}
+        for name, value in stored.items():
+            owner, number, key = name.split("/")
+            if owner == player:
+                parameter = parameters[int(number)]
+                # Same memory layout as the parameter: elementwise kernels may round differently across layouts.
+                like = torch.empty_like(parameter) if value.shape == parameter.shape else torch.empty_like(value)
+                state.setdefault(int(number), {})[key] = like.copy_(value)
+        optimizer.load_state_dict({"state": state, "param_groups": header["groups"][player]})
+    return header["loop"]
+
+
+def _read(path: Path, prefix: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    try:
+        with safe_open(path, framework="pt") as file:
+            header = json.loads((file.metadata() or {})["state"])
+            names = [name for name in file.keys() if name.startswith(prefix)]  # noqa: SIM118 (not a mapping)
+            return {name.removeprefix(prefix): file.get_tensor(name) for name in names}, header
+    except FileNotFoundError as error:
+        raise UsageError(f"{path} is missing; the run has not reached its first checkpoint") from error
+    except (SafetensorError, KeyError, ValueError) as error:
+        raise UsageError(f"{path} is damaged ({error}); delete it to train this run from the start") from error

@@ -1,0 +1,183 @@
+"""A run is a folder; this is how everything after training reads it."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from unbraid import objectives
+from unbraid.data import FactorDataset, ImageDataset, LabelledDataset, counter_rng, load
+from unbraid.errors import UsageError
+from unbraid.objectives import Objective, Problem
+from unbraid.training import numerics
+from unbraid.training.checkpoint import load_model
+from unbraid.training.files import read_json
+from unbraid.training.history import read_table
+
+if TYPE_CHECKING:
+    import polars
+
+__all__ = ["CHECKPOINT", "EVALUATIONS", "HISTORY", "INFO", "Run", "describe_data", "open_run", "problem_of"]
+
+INFO, CHECKPOINT = "run.json", "checkpoint.safetensors"
+HISTORY, EVALUATIONS = "history.csv", "evaluations.csv"
+
+
+class Run:
+    """A trained (or still training) model in its folder. Opening one reads JSON and tensors, never code."""
+
+    def __init__(self, path: Path, info: dict[str, Any], device: str = "auto") -> None:
+        self.path, self.info = path, info
+        self.device = numerics.device(device)
+
+    @classmethod
+    def open(cls, path: str | Path, *, device: str = "auto") -> Run:
+        """Open a run folder."""
+        folder = Path(path)
+        if not (folder / INFO).exists():
+            near = sorted(str(found.parent) for found in folder.parent.glob(f"*/{INFO}"))[:8]
+            hint = f" Runs beside it: {', '.join(near)}." if near else ""
+            raise UsageError(f"{folder} is no run folder: it has no {INFO}.{hint}")
+        info = read_json(folder / INFO)
+        for key in ("objective", "data", "seed", "status"):
+            if key not in info:
+                raise UsageError(f"{folder / INFO} has no entry {key!r}: not written by this library, or damaged")
+        return cls(folder, info, device)
+
+    @cached_property
+    def objective(self) -> Objective:
+        """The objective with the hyperparameters of this run."""
+        entry = self.info["objective"]
+        try:
+            return objectives.make(entry["name"], entry["options"])
+        except UsageError as error:
+            raise UsageError(f"{error} (this run's objective was defined in module {entry['module']!r})") from error
+
+    @cached_property
+    def model(self) -> nn.Module:
+        """The trained model, in evaluation mode on the run's device."""
+        data = self.info["data"]
+        problem = Problem(
+            tuple(data["shape"]),
+            data["images"],
+            data.get("classes"),
+            tuple(data["factor_sizes"]) if data.get("factor_sizes") else None,
+        )
+        numerics.setup()
+        model = self.objective.build(problem, torch.Generator().manual_seed(0))
+        load_model(self.path / CHECKPOINT, model)
+        return model.to(self.device).eval()
+
+    @property
+    def finished(self) -> bool:
+        """Whether training reached its budget."""
+        return self.info["status"] == "finished"
+
+    def data(self) -> ImageDataset:
+        """The data set it was trained on, loaded again by its recipe."""
+        recipe = self.info["data"]["recipe"]
+        if recipe is None:
+            raise UsageError(f"{self.path} was trained on data held in memory; pass the data set yourself")
+        return load(recipe["name"], **recipe["options"])
+
+    def history(self) -> polars.DataFrame:
+        """Losses over training: one row per logging interval, each a mean over it."""
+        return read_table(self.path / HISTORY)
+
+    def evaluations(self) -> polars.DataFrame:
+        """What the hooks measured during training: columns step, name, value."""
+        return read_table(self.path / EVALUATIONS)
+
+    def encode(
+        self, images: np.ndarray, *, kind: Literal["mean", "sampled"] = "mean", seed: int = 0, batch_size: int = 256
+    ) -> np.ndarray:
+        """Codes ``[n, d]`` of uint8 images ``[n, h, w, c]``; ``sampled`` draws once from each posterior."""
+        if kind not in ("mean", "sampled"):
+            raise UsageError(f"kind must be 'mean' or 'sampled', got {kind!r}")
+        noise = torch.Generator(self.device).manual_seed(seed) if kind == "sampled" else None
+        return self._apply(lambda batch: self.objective.encode(self.model, batch, noise), images, batch_size)
+
+    def predict(self, images: np.ndarray, *, batch_size: int = 256) -> np.ndarray:
+        """Class scores ``[n, classes]`` of uint8 images."""
+        return self._apply(lambda batch: self.objective.predict(self.model, batch), images, batch_size)
+
+    def describe(self, images: np.ndarray, *, seed: int = 0, batch_size: int = 256) -> dict[str, np.ndarray]:
+        """Label-free quantities of each image: reconstruction loss, KL per latent, ..., as the objective offers."""
+        self._check(images)
+        noise = torch.Generator(self.device).manual_seed(seed)
+        parts: list[dict[str, Tensor]] = []
+        with torch.inference_mode(), numerics.autocast(self.device):
+            for start in range(0, len(images), batch_size):
+                batch = numerics.to_tensor(images[start : start + batch_size], self.device)
+                parts.append(self.objective.describe(self.model, batch, noise))
+        return {key: torch.cat([part[key] for part in parts]).float().cpu().numpy() for key in parts[0]}
+
+    def decode(self, codes: np.ndarray, *, batch_size: int = 256) -> np.ndarray:
+        """uint8 images ``[n, h, w, c]`` of codes ``[n, d]``."""
+        rows = torch.as_tensor(np.asarray(codes, dtype=np.float32))
+        if rows.ndim != 2:
+            raise UsageError(f"codes must be [n, d], got shape {tuple(rows.shape)}")
+        images = []
+        with torch.inference_mode(), numerics.autocast(self.device):
+            for part in rows.split(batch_size):
+                output = self.objective.decode(self.model, part.to(self.device)).float()
+                images.append((output * 255).round().clamp(0, 255).to(torch.uint8).permute(0, 2, 3, 1).cpu().numpy())
+        return np.concatenate(images)
+
+    def _apply(self, function: Any, images: np.ndarray, batch_size: int) -> np.ndarray:
+        self._check(images)
+        outputs = []
+        with torch.inference_mode(), numerics.autocast(self.device):
+            for start in range(0, len(images), batch_size):
+                batch = numerics.to_tensor(images[start : start + batch_size], self.device)
+                outputs.append(function(batch).float().cpu().numpy())
+        return np.concatenate(outputs)
+
+    def _check(self, images: np.ndarray) -> None:
+        shape = tuple(self.info["data"]["shape"])
+        if images.ndim != 4 or images.shape[1:] != shape or images.dtype != np.uint8:
+            raise UsageError(
+                f"images must be uint8 [n, {', '.join(map(str, shape))}], got {images.dtype} {list(images.shape)}"
+            )
+        if len(images) == 0:
+            raise UsageError("images is empty")
+
+    def __repr__(self) -> str:
+        return f"<Run {str(self.path)!r}: {self.objective}, {self.info['status']} at step {self.info['step']}>"
+
+
+def open_run(path: str | Path, *, device: str = "auto") -> Run:
+    """Open a run folder: ``open_run("runs/first").encode(images)``."""
+    return Run.open(path, device=device)
+
+
+def problem_of(dataset: ImageDataset) -> Problem:
+    """What an objective may know of a data set."""
+    return Problem(
+        tuple(dataset.shape),
+        len(dataset),
+        len(dataset.classes) if isinstance(dataset, LabelledDataset) else None,
+        tuple(dataset.space.sizes) if isinstance(dataset, FactorDataset) else None,
+    )
+
+
+def describe_data(dataset: ImageDataset) -> dict[str, Any]:
+    """The record of a data set in a run folder, with a fingerprint of 64 of its images."""
+    problem = problem_of(dataset)
+    index = np.linspace(0, len(dataset) - 1, num=min(64, len(dataset))).astype(np.int64)
+    pixels = dataset.images(index, counter_rng(0, 0))
+    return {
+        "recipe": {"name": dataset.recipe.name, "options": dataset.recipe.options} if dataset.recipe else None,
+        "name": dataset.name,
+        "shape": list(problem.shape),
+        "images": problem.images,
+        "classes": problem.classes,
+        "factor_sizes": list(problem.factor_sizes) if problem.factor_sizes else None,
+        "fingerprint": hashlib.sha256(np.ascontiguousarray(pixels).tobytes()).hexdigest()[:16],
+    }

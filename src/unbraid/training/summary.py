@@ -1,0 +1,70 @@
+"""What a run reached, judged without labels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from unbraid.data import ImageDataset, counter_rng
+from unbraid.errors import UsageError
+from unbraid.training.run import Run
+
+__all__ = ["ACTIVE", "Summary", "summarise"]
+
+ACTIVE = 0.01
+"""A latent is active when its KL divergence to the prior is above this many nats on average (Duan et al., 2020)."""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Means over images drawn from a data set; in nats, summed over pixels and latents."""
+
+    images: int
+    reconstruction: float
+    """Negative log-likelihood of the image given a sampled code."""
+    kl_per_latent: np.ndarray | None
+    """Mean KL divergence of each latent to the prior; ``None`` for a model without a posterior."""
+
+    @property
+    def kl(self) -> float | None:
+        return None if self.kl_per_latent is None else float(self.kl_per_latent.sum())
+
+    @property
+    def elbo(self) -> float | None:
+        """Lower bound of the log-likelihood."""
+        return None if self.kl is None else -(self.reconstruction + self.kl)
+
+    @property
+    def active(self) -> list[int] | None:
+        """Latents that carry something, most first."""
+        if self.kl_per_latent is None:
+            return None
+        return [int(j) for j in np.argsort(-self.kl_per_latent, kind="stable") if self.kl_per_latent[j] > ACTIVE]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "images": self.images,
+            "reconstruction": self.reconstruction,
+            "kl": self.kl,
+            "elbo": self.elbo,
+            "kl_per_latent": None if self.kl_per_latent is None else [float(v) for v in self.kl_per_latent],
+            "active": self.active,
+        }
+
+
+def summarise(run: Run, data: ImageDataset, *, images: int = 2000, seed: int = 0) -> Summary:
+    """Reconstruction and KL of a run on images drawn from a data set."""
+    if images < 1:
+        raise UsageError(f"images must be at least 1, got {images}")
+    rng = counter_rng(seed, 0)
+    found = run.describe(data.images(data.sample_index(images, rng), rng), seed=seed)
+    if "reconstruction" not in found:
+        raise UsageError(f"objective {run.objective.name!r} describes {sorted(found)}, not its reconstruction loss")
+    kl = found.get("kl_per_latent")
+    return Summary(
+        images,
+        float(found["reconstruction"].mean(dtype=np.float64)),
+        None if kl is None else kl.mean(axis=0, dtype=np.float64),
+    )

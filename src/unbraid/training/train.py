@@ -1,0 +1,266 @@
+"""Train an objective on a data set into a run folder, or go on where an earlier process stopped."""
+
+from __future__ import annotations
+
+import contextlib
+import platform
+import shutil
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from unbraid import objectives
+from unbraid.data import ImageDataset, Stream, counter_rng, load, make_stream
+from unbraid.errors import UsageError
+from unbraid.objectives import Objective
+from unbraid.training import numerics
+from unbraid.training.checkpoint import load_training, save_checkpoint
+from unbraid.training.files import exclusive, read_json, write_json
+from unbraid.training.history import Table
+from unbraid.training.loop import INIT, Diverged, Hook, Loop, run_hooks, stop_requests
+from unbraid.training.progress import ProgressKind, make_progress
+from unbraid.training.run import CHECKPOINT, EVALUATIONS, HISTORY, INFO, Run, describe_data, problem_of
+
+__all__ = ["train"]
+
+
+def train(
+    objective: str | Objective,
+    data: str | ImageDataset,
+    *,
+    out: str | Path,
+    steps: int | None = None,
+    minutes: float | None = None,
+    seed: int = 0,
+    batch_size: int = 64,
+    device: str = "auto",
+    threads: int = 1,
+    log_every: int = 100,
+    checkpoint_seconds: float = 30.0,
+    progress: ProgressKind = "auto",
+    hooks: Sequence[Hook] = (),
+    stream: Stream | None = None,
+    tensorboard: bool = False,
+    fresh: bool = False,
+) -> Run:
+    """Train, and return the finished (or, after Ctrl-C, stopped) run.
+
+    The budget is a number of ``steps``, of ``minutes``, or whichever is used up first. The same call again goes on from
+    the last checkpoint and ends with the same bytes as if it had never stopped; a larger budget extends a finished
+    run. ``fresh`` throws away what is in the folder. An own ``stream`` takes the place of the objective's usual one.
+    """
+    objective = objectives.make(objective) if isinstance(objective, str) else objective
+    dataset = load(data) if isinstance(data, str) else data
+    if steps is None and minutes is None:
+        raise UsageError("give a budget: steps, minutes, or both")
+    for name, value in (("steps", steps), ("minutes", minutes), ("log_every", log_every), ("threads", threads)):
+        if value is not None and not value > 0:
+            raise UsageError(f"{name} must be positive, got {value}")
+    if seed < 0:
+        raise UsageError(f"seed must not be negative, got {seed}")
+    log_every = min(log_every, steps or log_every)
+    numerics.setup(threads=threads)
+    folder = _make_folder(Path(out))
+    with exclusive(folder):
+        if fresh:
+            _clear(folder)
+        info = _open_or_begin(folder, objective, dataset, seed, batch_size, log_every)
+        generator = torch.Generator().manual_seed(int(counter_rng(seed, 0, INIT).integers(2**63)))
+        loop = Loop(
+            objective,
+            objective.build(problem_of(dataset), generator),
+            stream or make_stream(objective.needs, dataset, batch_size, seed),
+            seed,
+            numerics.device(device),
+        )
+        session = _Session(folder, info, loop, hooks, log_every, checkpoint_seconds, tensorboard)
+        session.run(steps, None if minutes is None else 60 * minutes, progress)
+    return Run.open(folder, device=device)
+
+
+class _Session:
+    """One process's share of a run: the loop with its files around it."""
+
+    def __init__(
+        self,
+        folder: Path,
+        info: dict[str, Any],
+        loop: Loop,
+        hooks: Sequence[Hook],
+        log_every: int,
+        checkpoint_seconds: float,
+        tensorboard: bool,
+    ) -> None:
+        self.folder, self.info, self.loop, self.hooks = folder, info, loop, hooks
+        self.log_every, self.checkpoint_seconds = log_every, checkpoint_seconds
+        self.earlier, self.begin = float(info["seconds"]), time.monotonic()
+        state: dict[str, Any] = {}
+        if (folder / CHECKPOINT).exists():
+            state = load_training(folder / CHECKPOINT, loop.model, loop.optimizers)
+            loop.restore(state)
+        self.saved_step, self.saved_at = loop.step, time.monotonic()
+        self.history = Table(folder / HISTORY, state.get("history_bytes", 0))
+        self.evaluations = Table(folder / EVALUATIONS, state.get("evaluations_bytes", 0))
+        self.board = _board(folder, loop.step) if tensorboard else None
+
+    @property
+    def seconds(self) -> float:
+        return self.earlier + time.monotonic() - self.begin
+
+    def run(self, steps: int | None, budget: float | None, progress: ProgressKind) -> None:
+        """Advance until the budget is used up or somebody asks to stop."""
+        loop = self.loop
+        title = f"{loop.objective.name} on {self.info['data']['name']}"
+        display = make_progress(progress, title, loop.step, steps)
+        try:
+            with stop_requests() as stop, self._explained():
+                if not (self.folder / CHECKPOINT).exists():
+                    self.save("running")
+                loop.model.train()
+                while not self._spent(steps, budget):
+                    if stop():
+                        self.save("stopped")
+                        return
+                    loop.advance()
+                    display.update(loop.step, self._part(steps, budget), loop.means.current())
+                    self._after_step()
+                self.save("finished")
+        finally:
+            display.close()
+            for table in (self.history, self.evaluations):
+                with contextlib.suppress(OSError):  # a full disk was reported already
+                    table.close()
+            if self.board is not None:
+                self.board.close()
+
+    def _after_step(self) -> None:
+        loop = self.loop
+        if loop.step % self.log_every == 0:
+            row = {"step": loop.step, **loop.means.take()}
+            self.history.append(row)
+            if self.board is not None:
+                for name, value in row.items():
+                    self.board.add_scalar(name, value, loop.step)
+        for found in run_hooks(self.hooks, loop):
+            self.evaluations.append(found)
+            if self.board is not None:
+                self.board.add_scalar(str(found["name"]), found["value"], loop.step)
+        if time.monotonic() - self.saved_at >= self.checkpoint_seconds:
+            self.save("running")
+
+    def save(self, status: str) -> None:
+        """Make everything up to this step survive."""
+        self.loop.check_weights()
+        state = self.loop.state()
+        state["history_bytes"], state["evaluations_bytes"] = self.history.flush(), self.evaluations.flush()
+        save_checkpoint(self.folder / CHECKPOINT, self.loop.model, self.loop.optimizers, state)
+        self.info |= {"status": status, "step": self.loop.step, "seconds": round(self.seconds, 3)}
+        write_json(self.folder / INFO, self.info)
+        self.saved_step, self.saved_at = self.loop.step, time.monotonic()
+
+    @contextlib.contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Record why a run ended early; what the last checkpoint holds is kept."""
+        try:
+            yield
+        except Diverged as error:
+            failed = {"status": "failed", "error": str(error), "seconds": round(self.seconds, 3)}
+            write_json(self.folder / INFO, {**self.info, **failed})
+            raise
+        except OSError as error:
+            raise UsageError(
+                f"cannot write to {self.folder} ({error.strerror or error}) at step {self.loop.step}. The checkpoint of "
+                f"step {self.saved_step} is whole: make room and give the same command again"
+            ) from error
+
+    def _spent(self, steps: int | None, budget: float | None) -> bool:
+        return (steps is not None and self.loop.step >= steps) or (budget is not None and self.seconds >= budget)
+
+    def _part(self, steps: int | None, budget: float | None) -> float:
+        return min(1.0, max(self.loop.step / steps if steps else 0.0, self.seconds / budget if budget else 0.0))
+
+
+def _make_folder(folder: Path) -> Path:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / ".lock").touch()
+    except OSError as error:
+        raise UsageError(f"cannot write to {folder} ({error.strerror}); choose another folder (--out)") from error
+    free = shutil.disk_usage(folder).free
+    if free < 100 * 2**20:
+        raise UsageError(f"only {free / 2**20:.0f} MB are free at {folder}; a run needs about 100: make room first")
+    return folder
+
+
+def _clear(folder: Path) -> None:
+    """Remove a run's own files, and nothing else that may lie in the folder."""
+    for name in (INFO, CHECKPOINT, HISTORY, EVALUATIONS, "scores.json"):
+        (folder / name).unlink(missing_ok=True)
+    shutil.rmtree(folder / "tensorboard", ignore_errors=True)
+
+
+def _open_or_begin(
+    folder: Path, objective: Objective, dataset: ImageDataset, seed: int, batch_size: int, log_every: int
+) -> dict[str, Any]:
+    identity: dict[str, Any] = {
+        "objective": {
+            "name": objective.name,
+            "options": objectives.options_of(objective),
+            "module": type(objective).__module__,
+        },
+        "data": describe_data(dataset),
+        "seed": seed,
+        "batch_size": batch_size,
+        "log_every": log_every,
+    }
+    if (folder / INFO).exists():
+        info = read_json(folder / INFO)
+        _check_same(folder, _flat(info), _flat(identity))
+        info.pop("error", None)
+        return info
+    strangers = [found.name for found in folder.iterdir() if found.name != ".lock"]
+    if strangers:
+        raise UsageError(f"{folder} is no run folder and not empty ({strangers[0]}, ...); choose another --out")
+    return {
+        "format": 1,
+        **identity,
+        "status": "running",
+        "step": 0,
+        "seconds": 0.0,
+        "command": sys.argv,
+        "versions": {
+            "unbraid": version("unbraid"),
+            "torch": torch.__version__,
+            "python": platform.python_version(),
+            "machine": platform.machine(),
+        },
+    }
+
+
+def _flat(tree: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in tree.items():
+        flat |= _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key: value}
+    return flat
+
+
+def _check_same(folder: Path, stored: dict[str, Any], asked: dict[str, Any]) -> None:
+    for key, value in asked.items():
+        if key not in ("objective.module", "data.name") and stored.get(key) != value:
+            raise UsageError(
+                f"{folder} holds a run with {key} = {stored.get(key)!r}, now asked for {value!r}. Give the run its own "
+                "folder (--out), or --fresh to start this one anew"
+            )
+
+
+def _board(folder: Path, step: int) -> Any:
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError as error:
+        raise UsageError("TensorBoard is not installed: pip install 'unbraid[tensorboard]'") from error
+    return SummaryWriter(str(folder / "tensorboard"), purge_step=step)
