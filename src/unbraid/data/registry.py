@@ -3,9 +3,12 @@
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from unbraid.data.dataset import Card, FactorDataset, ImageDataset, Recipe
+from unbraid.data.folder import from_folder
+from unbraid.data.own import from_npz, from_path, is_path
 from unbraid.data.root import find_file
 from unbraid.data.space import Choice, FactorSpace
 from unbraid.errors import UsageError, unknown_name
@@ -50,10 +53,13 @@ def names() -> list[str]:
 
 def entry(name: str) -> Entry:
     """The catalogue entry of a name; ``_`` and ``-`` are the same."""
-    key = name.replace("_", "-").lower()
-    if key not in _ENTRIES:
+    if _key(name) not in _ENTRIES:
         raise unknown_name("data set", name, _ENTRIES, "See `unbraid data list`")
-    return _ENTRIES[key]
+    return _ENTRIES[_key(name)]
+
+
+def _key(name: str) -> str:
+    return name.replace("_", "-").lower()
 
 
 def load(name: str, **options: Any) -> ImageDataset:
@@ -61,10 +67,13 @@ def load(name: str, **options: Any) -> ImageDataset:
 
     Options that name a factor choose a part of the grid (an integer fixes the factor, a slice or list thins it);
     the others go to the data set. Both can be written into the name, as on the command line:
-    ``load("sprites32:shape=0,orientation=::4")``.
+    ``load("sprites32:shape=0,orientation=::4")``. The path of an npz file or of a folder of images is a name too:
+    ``load("my.npz")``, ``load("photos:size=64")``.
     """
     name, written = parse(name)
     options = {**written, **{key: _value(value) if isinstance(value, str) else value for key, value in options.items()}}
+    if _key(name) not in _ENTRIES and is_path(name):
+        return _load_path(name, options)
     item = entry(name)
     factors = item.space.names if item.space else ()
     choices = {key: value for key, value in options.items() if key in factors}
@@ -79,6 +88,22 @@ def load(name: str, **options: Any) -> ImageDataset:
             raise UsageError(f"data set {item.name!r} has no factors to choose from: {sorted(choices)}")
         dataset = dataset.subset(**choices)
     dataset.recipe = Recipe(item.name, {key: _plain(value) for key, value in options.items()})
+    return dataset
+
+
+def _load_path(name: str, options: dict[str, Any]) -> ImageDataset:
+    path = Path(name).expanduser().absolute()
+    accepted = set(inspect.signature(from_folder if path.is_dir() else from_npz).parameters) - {"path"}
+    rest = {key: value for key, value in options.items() if key in accepted}
+    dataset = from_path(path, **rest)
+    choices = {key: value for key, value in options.items() if key not in accepted}
+    if choices:
+        known = dataset.space.names if isinstance(dataset, FactorDataset) else ()
+        for key in choices:
+            if key not in known:
+                raise unknown_name(f"option of {name!r}:", key, (*accepted, *known))
+        dataset = dataset.subset(**choices)  # type: ignore[attr-defined]
+    dataset.recipe = Recipe(str(path), {key: _plain(value) for key, value in options.items()})
     return dataset
 
 

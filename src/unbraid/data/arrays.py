@@ -1,0 +1,99 @@
+"""Data sets over images that are held already: an array, a memory map or an image store."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+
+from unbraid.data.dataset import Card, FactorDataset, ImageDataset, LabelledDataset, Shape
+from unbraid.data.space import FactorSpace
+from unbraid.errors import UsageError
+
+__all__ = ["ArrayFactors", "ArrayImages", "ArrayLabels", "Held", "HeldArray"]
+
+
+class Held(Protocol):
+    """Images of one shape by position; :class:`unbraid.data.store.ImageStore` is one too."""
+
+    shape: Shape
+
+    def __len__(self) -> int: ...
+
+    def images(self, index: np.ndarray | Sequence[int]) -> np.ndarray: ...
+
+
+class HeldArray:
+    """A uint8 array (or memory map) ``[n, h, w]`` or ``[n, h, w, c]``, read in another order where ``order`` is given.
+
+    Bits (``bool``, or bytes 0 and 1 with ``binary``) come out as 0 and 255.
+    """
+
+    def __init__(self, pixels: np.ndarray, *, order: np.ndarray | None = None, binary: bool = False) -> None:
+        self._pixels, self._order, self._binary = pixels, order, binary or pixels.dtype == np.bool_
+        height, width, *channels = pixels.shape[1:]
+        self.shape: Shape = (height, width, channels[0] if channels else 1)
+
+    def __len__(self) -> int:
+        return len(self._pixels)
+
+    def images(self, index: np.ndarray | Sequence[int]) -> np.ndarray:
+        """The images at these positions, uint8 ``[n, h, w, c]``."""
+        positions = np.asarray(index, dtype=np.int64)
+        if positions.ndim != 1:
+            raise UsageError(f"index must be one-dimensional, got shape {positions.shape}")
+        if positions.size and (positions.min() < 0 or positions.max() >= len(self)):
+            raise UsageError(f"index must lie in 0..{len(self) - 1}, got {positions.min()}..{positions.max()}")
+        rows = np.asarray(self._pixels[positions if self._order is None else self._order[positions]])
+        rows = rows.reshape(len(positions), *self.shape)
+        return rows.astype(np.uint8) * np.uint8(255) if self._binary else rows
+
+
+class _OverHeld(ImageDataset):
+    held: Held
+
+    def images(self, index: np.ndarray | Sequence[int], rng: np.random.Generator | None = None) -> np.ndarray:  # noqa: ARG002
+        return self.held.images(index)
+
+
+class ArrayImages(_OverHeld):
+    """Images and nothing else."""
+
+    def __init__(self, held: Held, *, name: str = "own", card: Card | None = None) -> None:
+        self.held, self.shape, self.name = held, held.shape, name
+        self.card = card or Card(name)
+
+    def __len__(self) -> int:
+        return len(self.held)
+
+
+class ArrayLabels(_OverHeld, LabelledDataset):
+    """Images with a class each."""
+
+    def __init__(
+        self,
+        held: Held,
+        labels: np.ndarray,
+        classes: Sequence[str],
+        *,
+        name: str = "own",
+        card: Card | None = None,
+    ) -> None:
+        if len(labels) != len(held):
+            raise UsageError(f"data set {name!r} has {len(held):,} images but {len(labels):,} labels")
+        self.held, self.shape, self.name = held, held.shape, name
+        self.labels, self.classes = np.asarray(labels, dtype=np.int64), tuple(classes)
+        self.card = card or Card(name)
+
+
+class ArrayFactors(_OverHeld, FactorDataset):
+    """Images in the order of a factor grid, last factor fastest."""
+
+    def __init__(self, held: Held, space: FactorSpace, *, name: str = "own", card: Card | None = None) -> None:
+        if len(space) != len(held):
+            raise UsageError(
+                f"data set {name!r} has {len(held):,} images where the factors "
+                f"({', '.join(f'{k} {size}' for k, size in zip(space.names, space.sizes, strict=True))}) "
+                f"make {len(space):,}"
+            )
+        self.held, self.shape, self.name, self.space = held, held.shape, name, space
+        self.card = card or Card(name)
