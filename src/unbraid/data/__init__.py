@@ -1,8 +1,14 @@
 """Factor spaces, data sets and streams of batches."""
 
 from unbraid.data.dataset import Card, FactorDataset, ImageDataset, LabelledDataset, Subset, Wrapper
+from unbraid.data.dsprites_file import compare_dsprites
+from unbraid.data.folder import from_folder
+from unbraid.data.mini import IdentityFactors, MiniSprites
+from unbraid.data.own import from_arrays, from_npz
 from unbraid.data.registry import Entry, entry, load, names, parse, register
 from unbraid.data.space import FactorSpace, SubSpace
+from unbraid.data.sprites import Sprites
+from unbraid.data.store import ImageStore, render_store, store_file
 from unbraid.data.stream import (
     Batch,
     IndependentStream,
@@ -12,6 +18,7 @@ from unbraid.data.stream import (
     register_stream,
     stream_names,
 )
+from unbraid.data.variants import colored, noisy, scream
 
 __all__ = [
     "Batch",
@@ -19,20 +26,33 @@ __all__ = [
     "Entry",
     "FactorDataset",
     "FactorSpace",
+    "IdentityFactors",
     "ImageDataset",
+    "ImageStore",
     "IndependentStream",
     "LabelledDataset",
+    "MiniSprites",
+    "Sprites",
     "Stream",
     "SubSpace",
     "Subset",
     "Wrapper",
+    "colored",
+    "compare_dsprites",
     "counter_rng",
     "entry",
+    "from_arrays",
+    "from_folder",
+    "from_npz",
     "load",
     "make_stream",
     "names",
+    "noisy",
     "parse",
     "register",
     "register_stream",
+    "render_store",
+    "scream",
+    "store_file",
     "stream_names",
 ]

@@ -238,7 +238,7 @@ def _write(file: BinaryIO, name: str, wanted: _Sidecar, render: Render, chunk: i
     np.lib.format.write_array_header_1_0(header, layout)
     file.write(header.getvalue())
     digest = hashlib.sha256(header.getvalue())
-    with progress(f"rendering {name}", wanted.count) as advance:
+    with progress(f"making {name}", wanted.count) as advance:
         for start in range(0, wanted.count, chunk):
             index = np.arange(start, min(start + chunk, wanted.count), dtype=np.int64)
             rows = _rows(render(index), len(index), wanted, name)
