@@ -185,7 +185,7 @@ def test_a_root_that_cannot_be_written_is_named(root, monkeypatch):
         make()
 
 
-def test_more_than_the_disk_holds_is_refused_before_rendering(root):
+def test_more_than_the_disk_holds_is_refused_before_rendering():
     with pytest.raises(UsageError, match="free some space or set UNBRAID_DATA"):
         render_store("huge", count=10**14, shape=(64, 64, 3), render=fail)
 

@@ -1,6 +1,7 @@
 """Arrays out of an npz archive without unpickling and, where the archive allows, without copying."""
 
 import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from unbraid.errors import UsageError
 
 __all__ = ["Rows", "array_header", "array_names", "is_large", "read_array", "stream_rows"]
 
-_BROKEN = (zipfile.BadZipFile, OSError, ValueError, EOFError, NotImplementedError, KeyError)
+_BROKEN = (zipfile.BadZipFile, zlib.error, OSError, ValueError, EOFError, NotImplementedError, KeyError)
 
 
 def array_names(path: Path) -> list[str]:
