@@ -1,5 +1,14 @@
 """Factor spaces, data sets and streams of batches."""
 
+# These only put their data sets into the catalogue.
+import unbraid.data.cars3d
+import unbraid.data.celeba
+import unbraid.data.digits8
+import unbraid.data.mnist
+import unbraid.data.mpi3d
+import unbraid.data.shapes3d
+import unbraid.data.smallnorb
+import unbraid.data.usps  # noqa: F401
 from unbraid.data.dataset import Card, FactorDataset, ImageDataset, LabelledDataset, Subset, Wrapper
 from unbraid.data.dsprites_file import compare_dsprites
 from unbraid.data.folder import from_folder

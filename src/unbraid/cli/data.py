@@ -1,0 +1,202 @@
+"""The sub-commands ``unbraid data list``, ``show`` and ``get``."""
+
+from __future__ import annotations
+
+import json as jsonlib
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tyro.conf import Positional
+
+from unbraid import data
+from unbraid.data.catalogue import SOURCES
+from unbraid.data.own import is_path
+from unbraid.errors import UsageError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["data_get", "data_list", "data_show"]
+
+
+def data_list(json: bool = False) -> None:
+    """List the data sets: factors, number and size of images, whether they are on disk, licence.
+
+    `here` means ready to use; `rendered at first use` needs no file; the rest is downloaded by `unbraid data get NAME`.
+    Your own data needs no entry: give the path of an npz file or of a folder of images wherever a name is asked for.
+
+    Args:
+        json: Print one JSON array instead of a table.
+    """
+    entries = [data.entry(name) for name in data.names()]
+    if json:
+        print(jsonlib.dumps([_summary(entry) for entry in entries], indent=2))
+        return
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading, justify in (("name", "left"), ("images", "right"), ("size", "left")):
+        table.add_column(heading, justify=justify, no_wrap=True)  # type: ignore[arg-type]
+    for heading in ("on disk", "factors", "licence"):
+        table.add_column(heading, overflow="fold")
+    for entry in entries:
+        images = f"{entry.images:,}" if entry.images else ""
+        table.add_row(entry.name, images, entry.size, _state(entry), _factors(entry.space), entry.card.licence)
+    _console().print(table)
+
+
+def data_show(
+    name: Positional[str], *, out: Path | None = None, compare: Path | None = None, json: bool = False
+) -> None:
+    """Show one data set: its card, its factors, and a contact sheet as a PNG.
+
+    Examples: `unbraid data show sprites32`, `unbraid data show sprites32:shape=2,scale=5`, `unbraid data show my.npz`.
+
+    Args:
+        name: A name from `unbraid data list`, or the path of an npz file or of a folder of images.
+        out: Where to write the contact sheet; `NAME.png` in this folder unless given.
+        compare: For dsprites: the official npz. Says how many of its images differ from the rendered ones.
+        json: Print JSON instead of tables.
+    """
+    if compare is not None:
+        _compare(name, compare, json)
+        return
+    plain, options = data.parse(name)
+    entry = data.entry(plain) if plain in data.names() or not is_path(plain) else None
+    if entry is not None and not (entry.on_disk or entry.made or options):
+        # Without its files there is nothing to draw, but everything else is known.
+        if json:
+            print(jsonlib.dumps(_summary(entry) | {"card": asdict(entry.card), "sheet": None}, indent=2))
+        else:
+            _print_card(entry.name, entry.card, entry.images, entry.size, entry.space)
+            print(f"\nnot on disk: unbraid data get {entry.name}", file=sys.stderr)
+        return
+    from unbraid.report.sheet import contact_sheet
+
+    dataset = data.load(name)
+    sheet = contact_sheet(dataset, out or Path(f"{dataset.name}.png"))
+    space = dataset.space if isinstance(dataset, data.FactorDataset) else None
+    size = "x".join(map(str, dataset.shape))
+    if json:
+        summary = {"name": dataset.name, "images": len(dataset), "size": size, "factors": _factor_list(space)}
+        print(jsonlib.dumps(summary | {"card": asdict(dataset.card), "sheet": str(sheet)}, indent=2))
+        return
+    _print_card(dataset.name, dataset.card, len(dataset), size, space)
+    if isinstance(dataset, data.LabelledDataset):
+        print(f"\nclasses: {', '.join(dataset.classes)}")
+    print(f"\ncontact sheet: {sheet}")
+
+
+def data_get(name: Positional[str], *, root: Path | None = None, json: bool = False) -> None:
+    """Download the files of a published data set, or render one that is made here.
+
+    A download that was cut off goes on where it was when the same command is given again. Every file is verified and
+    appears under its name only when it is whole.
+
+    Args:
+        name: A name from `unbraid data list`.
+        root: Put the files under this folder instead of the first one in UNBRAID_DATA (default: ~/.cache/unbraid).
+        json: Print the files as JSON.
+    """
+    entry = data.entry(name)
+    if entry.name in SOURCES:
+        from unbraid.data.download import get
+
+        paths = [str(path) for path in get(entry.name, root, quiet=json)]
+    elif root is not None:
+        raise UsageError(f"{entry.name!r} is made here; set UNBRAID_DATA to choose the folder instead of root")
+    else:
+        data.load(entry.name)
+        paths = []
+    if json:
+        print(jsonlib.dumps({"name": entry.name, "files": paths}, indent=2))
+    elif paths:
+        print("\n".join(paths))
+    else:
+        print(f"{entry.name} is ready; it needs no download")
+
+
+def _compare(name: str, file: Path, json: bool) -> None:
+    if data.entry(name).name != "dsprites":
+        raise UsageError(f"--compare is for dsprites, got {name!r}")
+    if not file.exists():
+        raise UsageError(f"--compare {file}: no such file")
+    from unbraid.data import compare_dsprites
+
+    result = compare_dsprites(file)
+    if json:
+        print(jsonlib.dumps(result, indent=2))
+        return
+    images, wrong, pixels = result["images"], result["differing_images"], result["differing_pixels"]
+    print(f"{images:,} images compared with {file}: {wrong:,} differ, in {pixels:,} pixels altogether")
+    if wrong:
+        print(f"first differing images: {', '.join(map(str, result['first']))}")
+
+
+def _state(entry: data.Entry) -> str:
+    if entry.on_disk:
+        return "here"
+    return "rendered at first use" if entry.made else "no"
+
+
+def _factors(space: data.FactorSpace | None) -> str:
+    if space is None:
+        return "-"
+    return ", ".join(f"{name} {size}" for name, size in zip(space.names, space.sizes, strict=True))
+
+
+def _factor_list(space: data.FactorSpace | None) -> list[dict[str, Any]]:
+    if space is None:
+        return []
+    rows = zip(space.names, space.sizes, space.kinds, strict=True)
+    return [{"name": name, "size": size, "kind": kind} for name, size, kind in rows]
+
+
+def _summary(entry: data.Entry) -> dict[str, Any]:
+    return {
+        "name": entry.name,
+        "title": entry.card.title,
+        "images": entry.images,
+        "size": entry.size,
+        "factors": _factor_list(entry.space),
+        "on_disk": entry.on_disk,
+        "made_here": entry.made or not entry.files,
+        "licence": entry.card.licence,
+    }
+
+
+def _print_card(name: str, card: data.Card, images: int | None, size: str, space: data.FactorSpace | None) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    console = _console()
+    console.print(Text.assemble((card.title, "bold"), f"  ({name})" if name != card.title else ""))
+    facts = Table(box=None, show_header=False, pad_edge=False)
+    facts.add_column(style="dim", no_wrap=True)
+    facts.add_column()
+    count = f"{images:,} of " if images else ""
+    rows = [("images", f"{count}{size}"), ("source", card.source), ("licence", card.licence)]
+    rows += [("cite", card.citation)] * bool(card.citation)
+    rows += [("stands in for", card.stands_in_for)] * bool(card.stands_in_for)
+    rows += [("know that", trap) for trap in card.traps]
+    for key, value in rows:
+        facts.add_row(key, Text(value))
+    console.print(facts)
+    if space is not None:
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        for heading in ("factor", "values", "kind"):
+            table.add_column(heading, justify="right" if heading == "values" else "left")
+        for row in _factor_list(space):
+            table.add_row(row["name"], str(row["size"]), row["kind"])
+        console.print()
+        console.print(table)
+
+
+def _console() -> Console:
+    """A console that does not cut lines to 80 columns when its output goes to a file or a pipe."""
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    return console if console.is_terminal else Console(highlight=False, width=160)
