@@ -60,7 +60,12 @@ def _compiled() -> Callable[..., None]:
     # numba takes a second to import: only rendering pays for it, not reading what was rendered.
     from numba import njit
 
-    compiled: Callable[..., None] = njit(cache=True)(_draw)
+    compiled: Callable[..., None]
+    try:
+        compiled = njit(cache=True)(_draw)
+    except RuntimeError:
+        # Neither the package's folder nor the user's cache can be written: compile for this process alone.
+        compiled = njit(_draw)
     return compiled
 
 
