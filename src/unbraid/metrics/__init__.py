@@ -1,1 +1,53 @@
-"""unbraid."""
+"""Scores of codes against factors, on plain arrays; nothing here knows of models, files or torch."""
+
+from unbraid.metrics._evaluate import evaluate, score_codes
+from unbraid.metrics._registry import METRICS, Metric
+from unbraid.metrics._score import Score
+from unbraid.metrics.beta_vae import beta_vae
+from unbraid.metrics.correlation import (
+    gaussian_total_correlation,
+    pairwise_mutual_information,
+    wasserstein_correlation,
+)
+from unbraid.metrics.dci_es import dci_es
+from unbraid.metrics.dcimig import dcimig
+from unbraid.metrics.disentanglement_score import disentanglement_score
+from unbraid.metrics.explicitness import explicitness
+from unbraid.metrics.factor_vae import factor_vae
+from unbraid.metrics.infomec import infomec
+from unbraid.metrics.irs import irs
+from unbraid.metrics.jemmig import jemmig
+from unbraid.metrics.mcc import mcc
+from unbraid.metrics.mig import mig
+from unbraid.metrics.mig_sup import mig_sup
+from unbraid.metrics.modularity import modularity
+from unbraid.metrics.r2 import r2
+from unbraid.metrics.sap import sap
+from unbraid.metrics.udr import udr
+
+__all__ = [
+    "METRICS",
+    "Metric",
+    "Score",
+    "beta_vae",
+    "dci_es",
+    "dcimig",
+    "disentanglement_score",
+    "evaluate",
+    "explicitness",
+    "factor_vae",
+    "gaussian_total_correlation",
+    "infomec",
+    "irs",
+    "jemmig",
+    "mcc",
+    "mig",
+    "mig_sup",
+    "modularity",
+    "pairwise_mutual_information",
+    "r2",
+    "sap",
+    "score_codes",
+    "udr",
+    "wasserstein_correlation",
+]

@@ -6,7 +6,17 @@ import numpy as np
 
 from unbraid.errors import UsageError, unknown_name
 
-__all__ = ["Binning", "bin_codes", "conditional_entropy", "entropy", "mutual_information", "relabel"]
+__all__ = [
+    "Binning",
+    "bin_codes",
+    "code_information",
+    "entropy",
+    "identity_code",
+    "informative",
+    "mutual_information",
+    "relabel",
+    "top_two",
+]
 
 Binning = Literal["width", "quantile"]
 
@@ -82,9 +92,38 @@ def mutual_information(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.where(information < 1e-12, 0.0, information)
 
 
-def conditional_entropy(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Plug-in entropy of every column of ``b`` once a column of ``a`` is known, in nats: ``[p, q]``."""
-    return np.maximum(entropy(b) - mutual_information(a, b), 0.0)
+def code_information(codes: np.ndarray, factors: np.ndarray, bins: int = 20, binning: Binning = "width") -> np.ndarray:
+    """Mutual information of each binned code with each factor, in nats: ``[d, K]``."""
+    return mutual_information(bin_codes(codes, bins, binning), factors)
+
+
+def informative(information: np.ndarray, binned: np.ndarray, factors: np.ndarray) -> np.ndarray:
+    """Which codes know something about some factor beyond chance: bool ``[d]``.
+
+    Plug-in information is positive even between strangers. Under independence ``2 n I`` follows a chi-square law with
+    ``(bins - 1)(values - 1)`` degrees of freedom; a code counts once a factor exceeds its one-in-a-million quantile.
+    """
+    from scipy.special import chdtri
+
+    freedom = np.outer(relabel(binned)[1] - 1, relabel(factors)[1] - 1)
+    chance = np.where(freedom > 0, chdtri(np.maximum(freedom, 1), 1e-6), np.inf)
+    beyond: np.ndarray = 2 * len(binned) * information > chance
+    return np.any(beyond, axis=1)
+
+
+def identity_code(factors: np.ndarray) -> np.ndarray:
+    """The perfect code of an estimator that only counts: one column per factor, its values numbered from 0."""
+    return relabel(factors)[0].astype(np.float64)
+
+
+def top_two(matrix: np.ndarray, axis: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Largest and second largest entry along an axis; the second of a single entry is 0.
+
+    >>> top_two(np.array([[3.0, 1.0], [2.0, 5.0]]))
+    (array([3., 5.]), array([2., 1.]))
+    """
+    ordered = np.sort(np.moveaxis(matrix, axis, 0), axis=0)
+    return ordered[-1], ordered[-2] if len(ordered) > 1 else np.zeros_like(ordered[-1])
 
 
 def _n_log_n(counts: np.ndarray) -> np.ndarray:

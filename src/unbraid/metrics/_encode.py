@@ -1,0 +1,87 @@
+"""From an encoder and a data set to codes by index, each distinct image encoded once."""
+
+from collections.abc import Callable
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+from unbraid.errors import UsageError
+from unbraid.metrics._score import check_codes
+
+__all__ = ["Encode", "FactorData", "Representation", "Space", "check_space", "encode_index", "encoder_of"]
+
+Representation = Literal["mean", "sampled"]
+Encode = Callable[[np.ndarray], Any]
+"""uint8 images ``[n, h, w, c]`` to codes ``[n, d]``."""
+
+
+class Space(Protocol):
+    """The grid of factor values, as :class:`unbraid.data.FactorSpace` offers it."""
+
+    @property
+    def names(self) -> tuple[str, ...]: ...
+    @property
+    def sizes(self) -> tuple[int, ...]: ...
+    @property
+    def kinds(self) -> tuple[Any, ...]: ...
+    def index(self, factors: Any) -> np.ndarray: ...
+    def factors(self, index: Any) -> np.ndarray: ...
+    def sample(self, n: int, rng: np.random.Generator) -> np.ndarray: ...
+
+
+class FactorData(Protocol):
+    """Images by index with known factors, as :class:`unbraid.data.FactorDataset` offers them."""
+
+    @property
+    def space(self) -> Any: ...
+    def images(self, index: Any, rng: np.random.Generator | None = None) -> np.ndarray: ...
+
+
+def check_space(data: FactorData) -> Space:
+    """The factor space of a data set in which every factor varies."""
+    space: Space | None = getattr(data, "space", None)
+    if space is None:
+        raise UsageError(f"data must have known factors (a .space), got {data!r}")
+    for name, size in zip(space.names, space.sizes, strict=True):
+        if size < 2:
+            raise UsageError(f"factor {name!r} has a single value; fix it with data.subset({name}=0), which removes it")
+    return space
+
+
+def encoder_of(run_or_encode: Any, representation: Representation = "mean", seed: int = 0) -> Encode:
+    """A function from images to codes: a callable as it is, or the ``encode`` of a run."""
+    if representation not in ("mean", "sampled"):
+        raise UsageError(f"representation must be 'mean' or 'sampled', got {representation!r}")
+    method = getattr(run_or_encode, "encode", None)
+    if method is None:
+        if not callable(run_or_encode):
+            raise UsageError(f"expected a run or a function from images to codes, got {run_or_encode!r}")
+        if representation == "sampled":
+            raise UsageError("representation='sampled' needs a run; a function decides itself what it returns")
+        return run_or_encode
+    if representation == "mean":
+        return method
+    noise = np.random.default_rng(seed)
+    # Every batch draws its own noise: a fixed seed would repeat it image by image.
+    return lambda images: method(images, kind="sampled", seed=int(noise.integers(2**31)))
+
+
+def encode_index(
+    encode: Encode, data: FactorData, index: np.ndarray, *, seed: int = 0, batch_size: int = 1024
+) -> np.ndarray:
+    """Codes float64 ``[n, d]`` of the images at these positions; a position that comes twice is encoded once.
+
+    Where images depend on chance as well (``data.stochastic``) every draw is an image of its own, seeded by ``seed``.
+    """
+    stochastic = bool(getattr(data, "stochastic", False))
+    distinct, where = (index, None) if stochastic else np.unique(index, return_inverse=True)
+    rng = np.random.default_rng(seed)
+    parts = []
+    for start in range(0, len(distinct), batch_size):
+        batch = distinct[start : start + batch_size]
+        codes = np.asarray(encode(data.images(batch, rng)))
+        if codes.ndim != 2 or len(codes) != len(batch):
+            raise UsageError(f"encode must return [{len(batch)}, d] for {len(batch)} images, got shape {codes.shape}")
+        parts.append(codes)
+    table = check_codes(np.concatenate(parts), name="codes from encode")
+    return table if where is None else table[where.reshape(-1)]

@@ -1,0 +1,175 @@
+"""Score a model or a table of codes by many metrics at once."""
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from unbraid.errors import UsageError
+from unbraid.metrics._encode import FactorData, Representation, check_space, encode_index, encoder_of
+from unbraid.metrics._interventions import draw_groups, draw_pairs
+from unbraid.metrics._registry import Metric, Needs, choose, metric
+from unbraid.metrics._score import Score, check_arrays, check_kinds
+from unbraid.metrics.beta_vae import score_pairs
+from unbraid.metrics.factor_vae import score_groups
+
+__all__ = ["evaluate", "score_codes"]
+
+_FROM_CODES: tuple[Needs, ...] = ("codes", "sample", "train and test")
+
+
+def evaluate(
+    run_or_encode: Any,
+    data: FactorData,
+    metrics: str | Iterable[str] = "all",
+    *,
+    representation: Representation = "mean",
+    train: int = 10_000,
+    test: int = 5_000,
+    batch: int = 64,
+    points: tuple[int, int] | None = None,
+    kinds: bool = False,
+    options: Mapping[str, Mapping[str, Any]] | None = None,
+    seed: int = 0,
+    batch_size: int = 1024,
+    progress: Callable[[str], None] | None = None,
+) -> dict[str, Score]:
+    """Scores of an encoder on a data set, by name; every distinct image is encoded once and serves all of them.
+
+    ``run_or_encode`` is a run or a function from uint8 images ``[n, h, w, c]`` to codes ``[n, d]``. All images are
+    drawn first: ``train`` and ``test`` independent ones, and for the two interventional scores ``points`` groups
+    (training and test; by default as many as images) of ``batch`` images each, which is nearly all of the work: leave
+    ``beta_vae`` and ``factor_vae`` out for a quick look. Images that depend on chance are encoded draw by draw.
+
+    ``kinds=True`` passes the kinds of the factors to the scores that use order; the default takes all factors as
+    ordinal, as published numbers do. ``options`` holds more arguments by name of the score:
+    ``{"mig": {"bins": 40}}``. ``progress`` is told what is being done. Each score's settings tell its ``seconds`` and
+    the time spent encoding.
+    """
+    chosen = choose(metrics, (*_FROM_CODES, "interventions"))
+    _refuse_models(chosen)
+    if min(train, test, batch) < 2:
+        raise UsageError(f"train, test and batch must be at least 2, got {train}, {test}, {batch}")
+    space = check_space(data)
+    extra = _check_options(options, chosen)
+    names = {entry.name for entry in chosen}
+    say = progress or (lambda _: None)
+
+    rng = np.random.default_rng(seed)
+    learn, check = points or (train, test)
+    drawn: dict[str, np.ndarray] = {
+        "train": space.index(space.sample(train, rng)),
+        "test": space.index(space.sample(test, rng)),
+    }
+    # Each score draws from its own generator: leaving one out does not change the others.
+    pairs = draw_pairs(space, learn + check, batch, np.random.default_rng(seed)) if "beta_vae" in names else None
+    groups = (
+        draw_groups(space, learn + check, batch, train, np.random.default_rng(seed)) if "factor_vae" in names else None
+    )
+    if pairs is not None:
+        drawn["pairs"] = pairs.index.reshape(-1)
+    if groups is not None:
+        drawn["groups"] = np.concatenate([groups.plain, groups.index.reshape(-1)])
+
+    say("encoding")
+    began = time.perf_counter()
+    encode = encoder_of(run_or_encode, representation, seed)
+    codes = encode_index(encode, data, np.concatenate(list(drawn.values())), seed=seed, batch_size=batch_size)
+    ends = np.cumsum([len(index) for index in drawn.values()])
+    parts = dict(zip(drawn, np.split(codes, ends[:-1]), strict=True))
+    about = {"representation": representation, "encoding_seconds": time.perf_counter() - began}
+
+    factors = {part: space.factors(drawn[part]) for part in ("train", "test")}
+    scores: dict[str, Score] = {}
+    for entry in chosen:
+        say(entry.name)
+        began = time.perf_counter()
+        if entry.name == "beta_vae":
+            assert pairs is not None
+            settings: dict[str, Any] = {"rescale": False, **extra.get(entry.name, {})}
+            score = score_pairs(parts["pairs"], pairs, space, train=learn, seed=seed, **settings)
+        elif entry.name == "factor_vae":
+            assert groups is not None
+            settings = {"min_std": 0.05, "relative": False, **extra.get(entry.name, {})}
+            score = score_groups(parts["groups"], groups, space, train=learn, seed=seed, **settings)
+        else:
+            score = _call(
+                entry,
+                (parts["train"], factors["train"]),
+                (parts["test"], factors["test"]),
+                tuple(space.kinds) if kinds else None,
+                seed,
+                extra.get(entry.name, {}),
+            )
+        scores[entry.name] = score.with_settings(seconds=time.perf_counter() - began, **about)
+    return scores
+
+
+def score_codes(
+    codes: ArrayLike,
+    factors: ArrayLike,
+    *,
+    test: tuple[ArrayLike, ArrayLike] | None = None,
+    metrics: str | Iterable[str] = "all",
+    kinds: Sequence[str] | None = None,
+    options: Mapping[str, Mapping[str, Any]] | None = None,
+    seed: int = 0,
+    progress: Callable[[str], None] | None = None,
+) -> dict[str, Score]:
+    """Scores of codes ``[n, d]`` from anywhere against their factors ``[n, K]``, by name.
+
+    Scores that fit something use ``test`` if given and otherwise split two to one. The two interventional scores need
+    an encoder and UDR several models; they are not among ``"all"`` here. ``options`` as in :func:`evaluate`.
+    """
+    chosen = choose(metrics, _FROM_CODES)
+    _refuse_models(chosen)
+    for entry in chosen:
+        if entry.needs == "interventions":
+            raise UsageError(f"{entry.name} draws its own images; call unbraid.metrics.{entry.name}(encode, data)")
+    sample = check_arrays(codes, factors)
+    if kinds is not None:
+        check_kinds(kinds, sample[1])
+    extra = _check_options(options, chosen)
+    scores = {}
+    for entry in chosen:
+        if progress is not None:
+            progress(entry.name)
+        began = time.perf_counter()
+        score = _call(entry, sample, test, kinds, seed, extra.get(entry.name, {}))
+        scores[entry.name] = score.with_settings(seconds=time.perf_counter() - began)
+    return scores
+
+
+def _call(
+    entry: Metric,
+    sample: tuple[np.ndarray, np.ndarray],
+    test: tuple[ArrayLike, ArrayLike] | None,
+    kinds: Sequence[str] | None,
+    seed: int,
+    options: Mapping[str, Any],
+) -> Score:
+    if entry.needs == "codes":
+        return entry.function(sample[0], seed=seed, **options)
+    arguments: dict[str, Any] = {"seed": seed}
+    if entry.needs == "train and test":
+        arguments["test"] = test
+    if entry.uses_kinds:
+        arguments["kinds"] = kinds
+    return entry.function(*sample, **{**arguments, **options})
+
+
+def _refuse_models(chosen: Iterable[Metric]) -> None:
+    for entry in chosen:
+        if entry.needs == "models":
+            raise UsageError(f"{entry.name} compares several models; call unbraid.metrics.{entry.name} itself")
+
+
+def _check_options(
+    options: Mapping[str, Mapping[str, Any]] | None, chosen: Sequence[Metric]
+) -> Mapping[str, Mapping[str, Any]]:
+    for name in options or {}:
+        if metric(name) not in chosen:
+            raise UsageError(f"options are given for {name!r}, which is not among the chosen metrics")
+    return options or {}

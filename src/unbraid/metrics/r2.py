@@ -1,0 +1,58 @@
+"""Share of each factor's variance that the codes explain linearly."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from unbraid.metrics._kinds import standardize, targets
+from unbraid.metrics._score import Sample, Score, check_arrays, check_kinds, split
+
+__all__ = ["r2"]
+
+
+def r2(
+    codes: ArrayLike,
+    factors: ArrayLike,
+    *,
+    test: tuple[ArrayLike, ArrayLike] | None = None,
+    kinds: Sequence[str] | None = None,
+    seed: int = 0,
+) -> Score:
+    """Mean over factors of the R² on the test part of a least-squares fit from all codes.
+
+    An ordinal factor is its value, a periodic one the cosine and sine of its angle, a categorical one its
+    indicators; several columns share one R² (unexplained over total sum of squares). It measures what can be read off
+    linearly, not disentanglement: any invertible linear mixture of codes scores the same. Constant codes give 0 or
+    slightly less, and a bad fit to few samples can be far below 0. A code that holds these columns reaches 1.
+    """
+    known = check_kinds(kinds, check_arrays(codes, factors)[1])
+    train, held_out = split(codes, factors, test=test, seed=seed)
+    per_factor = _explained(train, held_out, known)
+    return Score(
+        "r2",
+        float(per_factor.mean()),
+        1.0,
+        {"per_factor": per_factor},
+        {
+            "estimator": "least squares",
+            "kinds": list(known) if kinds is not None else None,
+            "train": len(train[0]),
+            "test": len(held_out[0]),
+            "seed": seed,
+        },
+    )
+
+
+def _explained(train: Sample, test: Sample, kinds: Sequence[str]) -> np.ndarray:
+    inputs = np.column_stack([standardize(train[0]), np.ones(len(train[0]))])
+    queries = np.column_stack([standardize(test[0], like=train[0]), np.ones(len(test[0]))])
+    per_factor = np.empty(len(kinds))
+    for k, kind in enumerate(kinds):
+        values = np.unique(np.concatenate([train[1][:, k], test[1][:, k]]))
+        wanted, truth = (targets(part[1][:, k], kind, values) for part in (train, test))
+        weights = np.linalg.lstsq(inputs, wanted, rcond=None)[0]
+        total = ((truth - truth.mean(axis=0)) ** 2).sum()
+        missed = ((truth - queries @ weights) ** 2).sum()
+        per_factor[k] = 1 - missed / total if total > 0 else 0.0
+    return per_factor
