@@ -10,8 +10,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from unbraid.metrics import evaluate
-    from unbraid.training import Run, open_run, train
+    from unbraid.metrics import evaluate as evaluate
+    from unbraid.training import Run as Run
+    from unbraid.training import open_run as open_run
+    from unbraid.training import train as train
 
 __all__ = ["Run", "evaluate", "open_run", "train"]
 

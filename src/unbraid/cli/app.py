@@ -114,7 +114,8 @@ def _import_file(path: Path) -> None:
     if not path.is_file() or path.suffix != ".py":
         raise UsageError(f"--plugin {path}: no such Python file")
     spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[path.stem] = module
     spec.loader.exec_module(module)

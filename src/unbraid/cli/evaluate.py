@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json as json_module
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = ["evaluate_command"]
 
+MATRICES = {"information (nats)": ("mig", "information"), "importance (boosted trees)": ("dci", "importance")}
+"""Title, score and part of the matrices that are drawn."""
+
 
 def evaluate_command(
     runs: Positional[tuple[Path, ...]] = (),
@@ -27,6 +32,7 @@ def evaluate_command(
     representation: Literal["mean", "sampled"] = "mean",
     train: int = 10_000,
     test: int = 5_000,
+    points: Annotated[int | None, arg(metavar="INT")] = None,
     data: Annotated[str | None, arg(metavar="STR")] = None,
     seed: int = 0,
     json: bool = False,
@@ -42,6 +48,8 @@ def evaluate_command(
         representation: The mean code, or one drawn from the posterior.
         train: Points that estimators are fitted on.
         test: Points that they are judged on.
+        points: Training groups of the two interventional scores, 64 images each and half as many again to test
+            (otherwise as many as train and test: the study's setting, which encodes nearly the whole data set).
         data: Data set to measure on (otherwise the one it was trained on).
         seed: Decides which points are drawn.
         json: Print the result as JSON.
@@ -59,18 +67,26 @@ def evaluate_command(
         raise UsageError("give at least one run folder, or --codes FILE.npz")
     results = []
     for path in runs:
-        result = _evaluate_run(path, names, representation, train, test, data, seed, json)
-        results.append(result)
+        groups = None if points is None else (points, max(points // 2, 2))
+        results.append(_evaluate_run(path, names, representation, train, test, groups, data, seed, json))
     if json:
         print(json_module.dumps(results if len(results) > 1 else results[0], allow_nan=False))
 
 
 def _evaluate_run(
-    path: Path, names: Any, representation: str, train: int, test: int, data: str | None, seed: int, quiet: bool
+    path: Path,
+    names: Any,
+    representation: Literal["mean", "sampled"],
+    train: int,
+    test: int,
+    points: tuple[int, int] | None,
+    data: str | None,
+    seed: int,
+    quiet: bool,
 ) -> dict[str, Any]:
     from unbraid.data import FactorDataset, load
     from unbraid.metrics import evaluate
-    from unbraid.report.matrix import save_factor_matrix
+    from unbraid.report.matrix import save_matrices
     from unbraid.training import open_run, summarise
     from unbraid.training.files import write_json
 
@@ -80,9 +96,18 @@ def _evaluate_run(
     scores: dict[str, Score] = {}
     if names != "none":
         if isinstance(dataset, FactorDataset):
-            scores = evaluate(
-                run, dataset, metrics=names, representation=representation, train=train, test=test, seed=seed
-            )
+            with _status(quiet) as say:
+                scores = evaluate(
+                    run,
+                    dataset,
+                    metrics=names,
+                    representation=representation,
+                    train=train,
+                    test=test,
+                    points=points,
+                    seed=seed,
+                    progress=say,
+                )
         elif names != "all":
             raise UsageError(f"data set {dataset.name!r} has no factors to score against; use --metrics none")
     result = {
@@ -98,11 +123,26 @@ def _evaluate_run(
         _print_summary(run, dataset, summary)
         _print_scores(scores)
         print(f"wrote {path / 'scores.json'}")
-    if scores and isinstance(dataset, FactorDataset):
-        save_factor_matrix(run, dataset, path / "factors.png", seed=seed)
+    matrices = {title: scores[name].parts[part] for title, (name, part) in MATRICES.items() if name in scores}
+    if matrices and isinstance(dataset, FactorDataset):
+        save_matrices(matrices, dataset.space.names, path / "factors.png")
         if not quiet:
             print(f"wrote {path / 'factors.png'}")
     return result
+
+
+@contextmanager
+def _status(quiet: bool) -> Iterator[Callable[[str], None]]:
+    """Say what is being computed: one changing line on a terminal, nothing elsewhere."""
+    import sys
+
+    if quiet or not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("encoding") as status:
+        yield lambda text: status.update(text)
 
 
 def _score_file(path: Path, names: Any, seed: int, json: bool) -> None:
@@ -173,11 +213,11 @@ def _print_metrics() -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from unbraid.metrics import registry
+    from unbraid.metrics import METRICS
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("score")
     table.add_column("what it says")
-    for name, entry in registry().items():
-        table.add_row(name, entry.summary)
+    for name, entry in METRICS.items():
+        table.add_row(name, entry.about)
     Console().print(table)

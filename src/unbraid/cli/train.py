@@ -40,6 +40,8 @@ class TrainOptions:
     """CPU threads; several runs at once are faster with one each."""
     log_every: int = 100
     """Steps per row of history.csv."""
+    checkpoint_seconds: float = 30.0
+    """Time between checkpoints: what a kill -9 can cost at most."""
     progress: Literal["auto", "bar", "lines", "none"] = "auto"
     """How progress is shown (on stderr)."""
     tensorboard: bool = False
@@ -54,12 +56,15 @@ def train_command(cls: type[Objective]) -> Callable[..., None]:
     """The sub-command that trains one objective; its options are the dataclass's fields."""
 
     def run(objective: Objective, options: TrainOptions) -> None:
+        from unbraid.data import load
+
+        dataset = load(options.data)  # before torch is imported: a wrong name is answered at once
         from unbraid.training import train
 
         steps = 20_000 if options.steps is None and options.minutes is None else options.steps
         result = train(
             objective,
-            options.data,
+            dataset,
             out=options.out,
             steps=steps,
             minutes=options.minutes,
@@ -68,6 +73,7 @@ def train_command(cls: type[Objective]) -> Callable[..., None]:
             device=options.device,
             threads=options.threads,
             log_every=options.log_every,
+            checkpoint_seconds=options.checkpoint_seconds,
             progress=options.progress,
             tensorboard=options.tensorboard,
             fresh=options.fresh,
@@ -87,7 +93,11 @@ def _tell(run: Run, json: bool) -> None:
     rows = run.history().tail(1).to_dicts()
     last = rows[0] if rows else {}
     if json:
-        print(json_module.dumps({"run": str(run.path), **{k: info[k] for k in ("status", "step", "seconds")}, "last": last}))
+        print(
+            json_module.dumps(
+                {"run": str(run.path), **{k: info[k] for k in ("status", "step", "seconds")}, "last": last}
+            )
+        )
         return
     numbers = ", ".join(f"{name} {value:.4g}" for name, value in last.items() if name != "step")
     print(f"{info['status']} at step {info['step']} after {info['seconds']:.0f} s: {numbers or 'no history row yet'}")

@@ -72,7 +72,6 @@ class AE(AutoencoderObjective):
     """Plain autoencoder: a deterministic code and nothing but the reconstruction loss."""
 
     def loss(self, model: nn.Module, inputs: Inputs, step: int, noise: torch.Generator) -> Terms:
-        del step, noise
         output = model["decoder"](model["encoder"](inputs.images))  # type: ignore[index]
         return Terms({"reconstruction": self.reconstruction(output, inputs.images).mean()})
 
@@ -82,7 +81,6 @@ class AE(AutoencoderObjective):
         return model["encoder"](images)  # type: ignore[index]
 
     def describe(self, model: nn.Module, images: Tensor, noise: torch.Generator) -> dict[str, Tensor]:
-        del noise
         output = model["decoder"](self.encode(model, images))  # type: ignore[index]
         return {"reconstruction": self.reconstruction(output, images)}
 

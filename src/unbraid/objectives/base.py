@@ -66,7 +66,9 @@ class Objective:
 
     def build(self, problem: Problem, generator: torch.Generator) -> nn.Module:
         """The model, with everything that is trained inside it; all random numbers come from ``generator``."""
-        raise UsageError(f"objective {self.name!r} does not say how to build its model: define build(problem, generator)")
+        raise UsageError(
+            f"objective {self.name!r} does not say how to build its model: define build(problem, generator)"
+        )
 
     def optimizers(self, model: nn.Module) -> dict[str, torch.optim.Optimizer]:
         """One optimiser per player. The default is a single player with Adam."""
@@ -101,18 +103,17 @@ class Objective:
 
     def describe(self, model: nn.Module, images: Tensor, noise: torch.Generator) -> dict[str, Tensor]:
         """Per-image quantities that judge the model without labels, each ``[n]`` or ``[n, d]``."""
-        del model, images, noise
         return {}
 
 
 _OBJECTIVES: dict[str, type[Objective]] = {}
-O = TypeVar("O", bound=type[Objective])
+Class = TypeVar("Class", bound=type[Objective])
 
 
-def register(name: str) -> Callable[[O], O]:
+def register(name: str) -> Callable[[Class], Class]:
     """Class decorator: make an objective known by name to the command line, run folders and studies."""
 
-    def add(cls: O) -> O:
+    def add(cls: Class) -> Class:
         if not dataclasses.is_dataclass(cls):
             raise UsageError(f"objective {name!r} must be a dataclass: put @dataclass(frozen=True) under @register")
         cls.name = name

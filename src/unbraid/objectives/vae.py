@@ -23,7 +23,6 @@ class VAE(VAEObjective):
     """Variational autoencoder: reconstruction plus the KL divergence to the standard normal prior."""
 
     def penalty(self, posterior: Gaussian, sample: Tensor, step: int) -> Terms:
-        del sample, step
         return Terms({"penalty": posterior.kl().mean()})
 
 
@@ -41,5 +40,4 @@ class BetaVAE(VAEObjective):
             raise UsageError(f"beta must not be negative, got {self.beta}")
 
     def penalty(self, posterior: Gaussian, sample: Tensor, step: int) -> Terms:
-        del sample, step
         return Terms({"penalty": self.beta * posterior.kl().mean()})

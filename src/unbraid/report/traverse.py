@@ -61,7 +61,9 @@ def traverse(
     if active_only and kl is not None:
         order = order[kl[order] > ACTIVE]
         if len(order) == 0:
-            raise UsageError(f"{run.path} has no active latent: all codes are the prior; train longer or weaken the penalty")
+            raise UsageError(
+                f"{run.path} has no active latent: all codes are the prior; train longer or weaken the penalty"
+            )
     start = np.zeros(codes.shape[1]) if kind == "prior" else _code_of(run, data, image, codes, rng)
     paths = np.stack([_path(kind, codes[:, latent], values, reach) for latent in order])
     batch = np.repeat(start[None, None], len(order), axis=0).repeat(values, axis=1)  # [latents, values, d]

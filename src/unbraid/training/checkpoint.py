@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
@@ -34,7 +34,7 @@ def save_checkpoint(path: Path, model: nn.Module, optimizers: dict[str, Optimize
     # A single header entry: the order of several is not fixed, and equal states should be equal bytes.
     header = {"state": json.dumps({"loop": state, "groups": groups}, sort_keys=True)}
     with replace_file(path) as temporary:
-        save_file(stored, temporary, metadata=header)
+        temporary.write_bytes(save(stored, metadata=header))
 
 
 def load_model(path: Path, model: nn.Module) -> None:

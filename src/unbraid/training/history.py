@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,7 @@ class Table:
         self.columns: list[str] | None = header.split(",") if header else None
         self._file.seek(0, os.SEEK_END)
 
-    def append(self, row: dict[str, float | int | str]) -> None:
+    def append(self, row: Mapping[str, float | int | str]) -> None:
         """Add a row; the first one sets the columns. Floats are written so that they read back exactly."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
@@ -35,6 +36,7 @@ class Table:
             writer.writerow(self.columns)
         writer.writerow([row[column] for column in self.columns])
         self._file.write(text.getvalue().encode())
+        self._file.flush()
 
     def flush(self) -> int:
         """Put all rows on the disk and return the length."""

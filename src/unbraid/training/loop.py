@@ -102,7 +102,9 @@ class Loop:
 
     def _update(self, player: str, terms: Terms, prefix: str) -> dict[str, float]:
         if player not in self.optimizers:
-            raise UsageError(f"objective yields a loss for player {player!r}, optimizers() has {sorted(self.optimizers)}")
+            raise UsageError(
+                f"objective yields a loss for player {player!r}, optimizers() has {sorted(self.optimizers)}"
+            )
         total = terms.total
         numbers = {"loss": total.item()}
         numbers |= {name: value.item() for name, value in {**terms.terms, **terms.watched}.items()}
@@ -145,7 +147,7 @@ class Loop:
 _HINT = "Try a smaller --learning-rate, a weaker penalty, or look at the data; the last good checkpoint is kept."
 
 
-def run_hooks(hooks: Sequence[Hook], loop: Loop) -> list[dict[str, float | int | str]]:
+def run_hooks(hooks: Sequence[Hook], loop: Loop) -> list[dict[str, Any]]:
     """The rows measured by the hooks that are due at the loop's step."""
     due = [hook for hook in hooks if loop.step % hook.every == 0]
     if not due:
@@ -170,7 +172,7 @@ def stop_requests() -> Iterator[Callable[[], bool]]:
         yield lambda: False
         return
 
-    def ask(number: int, frame: Any) -> None:
+    def ask(*_: Any) -> None:
         nonlocal asked
         if asked:
             raise KeyboardInterrupt

@@ -160,7 +160,7 @@ def open_run(path: str | Path, *, device: str = "auto") -> Run:
 def problem_of(dataset: ImageDataset) -> Problem:
     """What an objective may know of a data set."""
     return Problem(
-        tuple(dataset.shape),
+        dataset.shape,
         len(dataset),
         len(dataset.classes) if isinstance(dataset, LabelledDataset) else None,
         tuple(dataset.space.sizes) if isinstance(dataset, FactorDataset) else None,

@@ -63,7 +63,6 @@ def train(
             raise UsageError(f"{name} must be positive, got {value}")
     if seed < 0:
         raise UsageError(f"seed must not be negative, got {seed}")
-    log_every = min(log_every, steps or log_every)
     numerics.setup(threads=threads)
     folder = _make_folder(Path(out))
     with exclusive(folder):
@@ -115,28 +114,31 @@ class _Session:
     def run(self, steps: int | None, budget: float | None, progress: ProgressKind) -> None:
         """Advance until the budget is used up or somebody asks to stop."""
         loop = self.loop
-        title = f"{loop.objective.name} on {self.info['data']['name']}"
-        display = make_progress(progress, title, loop.step, steps)
-        try:
-            with stop_requests() as stop, self._explained():
-                if not (self.folder / CHECKPOINT).exists():
-                    self.save("running")
-                loop.model.train()
-                while not self._spent(steps, budget):
-                    if stop():
-                        self.save("stopped")
-                        return
-                    loop.advance()
-                    display.update(loop.step, self._part(steps, budget), loop.means.current())
-                    self._after_step()
-                self.save("finished")
-        finally:
-            display.close()
-            for table in (self.history, self.evaluations):
-                with contextlib.suppress(OSError):  # a full disk was reported already
-                    table.close()
-            if self.board is not None:
-                self.board.close()
+        with contextlib.ExitStack() as stack:
+            stack.callback(self._close)
+            title = f"{loop.objective.name} on {self.info['data']['name']}"
+            display = make_progress(progress, title, loop.step, steps)
+            stack.callback(display.close)
+            stop = stack.enter_context(stop_requests())
+            stack.enter_context(self._explained())
+            if not (self.folder / CHECKPOINT).exists():
+                self.save("running")
+            loop.model.train()
+            while not self._spent(steps, budget):
+                if stop():
+                    self.save("stopped")
+                    return
+                loop.advance()
+                display.update(loop.step, self._part(steps, budget), loop.means.current())
+                self._after_step()
+            self.save("finished")
+
+    def _close(self) -> None:
+        for table in (self.history, self.evaluations):
+            with contextlib.suppress(OSError):  # a full disk was reported already
+                table.close()
+        if self.board is not None:
+            self.board.close()
 
     def _after_step(self) -> None:
         loop = self.loop
@@ -174,8 +176,8 @@ class _Session:
             raise
         except OSError as error:
             raise UsageError(
-                f"cannot write to {self.folder} ({error.strerror or error}) at step {self.loop.step}. The checkpoint of "
-                f"step {self.saved_step} is whole: make room and give the same command again"
+                f"cannot write to {self.folder} ({error.strerror or error}) at step {self.loop.step}. The checkpoint "
+                f"of step {self.saved_step} is whole: make room and give the same command again"
             ) from error
 
     def _spent(self, steps: int | None, budget: float | None) -> bool:

@@ -1,0 +1,53 @@
+"""Which code knows which factor, as a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from unbraid.errors import UsageError
+
+__all__ = ["save_matrices"]
+
+
+def save_matrices(matrices: dict[str, np.ndarray], factors: Sequence[str], path: Path) -> None:
+    """Heat maps of matrices ``[codes, factors]`` side by side, by title; darker is more, the largest entry is printed.
+
+    A representation that came apart has one dark cell per column, and no two in a row.
+    """
+    if not matrices:
+        raise UsageError("matrices is empty: nothing to draw")
+    import matplotlib
+
+    matplotlib.use("agg")
+    from matplotlib import pyplot as plt
+
+    codes = max(len(matrix) for matrix in matrices.values())
+    width = 1.3 + 0.62 * len(factors)
+    figure, axes = plt.subplots(
+        1, len(matrices), figsize=(width * len(matrices), 1.4 + 0.36 * codes), squeeze=False, layout="constrained"
+    )
+    for axis, (title, matrix) in zip(axes[0], matrices.items(), strict=True):
+        top = float(matrix.max()) or 1.0
+        axis.imshow(matrix, cmap="Blues", vmin=0, vmax=top, aspect="auto")
+        for row, column in np.ndindex(*matrix.shape):
+            value = matrix[row, column]
+            if value >= 0.05 * top:
+                axis.text(
+                    column,
+                    row,
+                    f"{value:.2f}",
+                    ha="center",
+                    va="center",
+                    fontsize=8,
+                    color="white" if value > 0.6 * top else "#1f2430",
+                )
+        axis.set_xticks(range(len(factors)), factors, rotation=35, ha="right", fontsize=9)
+        axis.set_yticks(range(len(matrix)), [f"z{j}" for j in range(len(matrix))], fontsize=9)
+        axis.set_title(title, fontsize=10, loc="left")
+        axis.tick_params(length=0)
+        axis.spines[:].set_visible(False)
+    figure.savefig(path, dpi=150)
+    plt.close(figure)
