@@ -1,11 +1,13 @@
 """Factor spaces, data sets and streams of batches."""
 
 # These only put their data sets into the catalogue.
+import unbraid.data.arm3d
 import unbraid.data.cars3d
 import unbraid.data.celeba
 import unbraid.data.digits8
 import unbraid.data.mnist
 import unbraid.data.mpi3d
+import unbraid.data.rooms3d
 import unbraid.data.shapes3d
 import unbraid.data.smallnorb
 import unbraid.data.usps  # noqa: F401
