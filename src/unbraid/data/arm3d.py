@@ -59,8 +59,8 @@ SAMPLES = 3
 class Arm3D(FactorDataset):
     """1,036,800 images of an arm that swings a small object through the picture, RGB.
 
-    With fewer ``steps`` of the two axes (40 as in MPI3D), the same range is covered more coarsely: the first use takes
-    less than a minute for 40 steps and a few seconds for 10.
+    With fewer ``steps`` of the two axes (40 as in MPI3D) the same range is covered more coarsely. The first use takes
+    about a minute for 40 steps and a few seconds for 10.
     """
 
     card = CARD
