@@ -252,13 +252,9 @@ def _writable(path: Path) -> Iterator[None]:
     except OSError as error:
         if isinstance(error, _NETWORK):
             raise
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise DownloadError(
-                f"the disk is full: {path} could not be written; free some space and try again"
-            ) from error
-        raise DownloadError(
-            f"cannot write {path} ({error.strerror}); set UNBRAID_DATA to a folder you can write to"
-        ) from error
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        hint = "free some space and try again" if full else "set UNBRAID_DATA to a folder you can write to"
+        raise DownloadError(f"cannot write {path} ({error.strerror}); {hint}") from error
 
 
 def _digest(path: Path, kind: str, unpacked: bool, name: str) -> str:

@@ -64,7 +64,8 @@ class PartFile:
 
     def discard(self) -> None:
         """Forget what came so far; the locked file itself stays while the download is under way."""
-        os.truncate(self.path, 0)
+        if self.done:
+            os.truncate(self.path, 0)
         self._notes.unlink(missing_ok=True)
         self.validator = self.total = None
 

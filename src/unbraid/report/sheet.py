@@ -60,7 +60,7 @@ def contact_sheet(
     path = Path(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        picture.save(path, "PNG", optimize=True)
+        picture.save(path, "PNG")
     except OSError as error:
         raise UsageError(f"cannot write the contact sheet {path} ({error.strerror or error})") from error
     return path
