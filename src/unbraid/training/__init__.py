@@ -2,7 +2,7 @@
 
 from unbraid.training.loop import Diverged, Hook, Loop, Moment
 from unbraid.training.run import Run, open_run
-from unbraid.training.summary import ACTIVE, Summary, summarise
 from unbraid.training.session import train
+from unbraid.training.summary import ACTIVE, Summary, summarise
 
 __all__ = ["ACTIVE", "Diverged", "Hook", "Loop", "Moment", "Run", "Summary", "open_run", "summarise", "train"]

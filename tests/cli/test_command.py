@@ -1,0 +1,143 @@
+"""The command line as a user meets it."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from unbraid.cli.app import main
+
+PLUGIN = str(Path(__file__).parents[1] / "dots.py")
+
+
+def unbraid(*words: object) -> int:
+    return main([str(word) for word in words])
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A model trained through the command, the way the README says."""
+    out = tmp_path_factory.mktemp("cli") / "first"
+    words = "train beta-vae --data mini-sprites --net mlp:width=64 --beta 1 --learning-rate 1e-3 --steps 300 --seed 0"
+    assert unbraid(*words.split(), "--progress", "none", "--out", out) == 0
+    return out
+
+
+def test_training_says_what_it_reached_and_what_to_do_next(run, capsys):
+    assert unbraid(*"train beta-vae --data mini-sprites --net mlp:width=64 --beta 1 --learning-rate 1e-3".split(),
+                   "--steps", 300, "--out", run, "--json") == 0  # fmt: skip
+    told = json.loads(capsys.readouterr().out)
+    assert told["status"] == "finished"
+    assert told["step"] == 300
+    assert told["last"]["step"] == 300
+    assert told["last"]["loss"] == pytest.approx(told["last"]["reconstruction"] + told["last"]["penalty"], rel=1e-6)
+
+
+def test_evaluate_prints_a_table_and_writes_scores_and_a_heat_map(run, capsys):
+    words = ["evaluate", run, "--metrics", "mig,modularity,factor_vae", "--train", 400, "--test", 200, "--points", 50]
+    assert unbraid(*words) == 0
+    text = capsys.readouterr().out
+    for word in ("reconstruction", "active latents", "ceiling", "mig", "modularity", "factor_vae"):
+        assert word in text
+    scores = json.loads((run / "scores.json").read_text())
+    assert set(scores["scores"]) == {"mig", "modularity", "factor_vae"}
+    assert 0 <= scores["scores"]["mig"]["value"] <= scores["scores"]["mig"]["ceiling"] <= 1
+    assert scores["summary"]["elbo"] == pytest.approx(-scores["summary"]["reconstruction"] - scores["summary"]["kl"])
+    with Image.open(run / "factors.png") as picture:
+        assert picture.width > 300
+
+
+def test_evaluate_scores_codes_from_a_file(tmp_path, capsys):
+    grid = np.indices((4, 5)).reshape(2, -1).T.repeat(30, axis=0)
+    np.savez(tmp_path / "codes.npz", codes=grid.astype(float), factors=grid)
+    assert unbraid("evaluate", "--codes", tmp_path / "codes.npz", "--metrics", "mig,mcc", "--json") == 0
+    scores = json.loads(capsys.readouterr().out)
+    assert scores["mig"]["value"] == pytest.approx(1.0)
+    assert scores["mcc"]["value"] == pytest.approx(1.0)
+
+
+def test_evaluate_lists_its_metrics(capsys):
+    assert unbraid("evaluate", "--metrics", "help") == 0
+    assert "mig" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("kind", ["posterior", "prior", "range"])
+def test_traverse_draws_a_row_per_latent_sorted_by_kl(run, kind, capsys, tmp_path):
+    assert unbraid("traverse", run, "--kind", kind, "--values", 5, "--out", tmp_path, "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert sorted(told["latents"]) == list(range(10))
+    assert told["kl"] == sorted(told["kl"], reverse=True)
+    with Image.open(tmp_path / "traversal.png") as grid:
+        assert grid.height >= 10 * 64
+    with Image.open(tmp_path / "traversal.gif") as animation:
+        assert animation.n_frames == 8  # five there, three back
+
+
+def test_plugins_bring_own_data(tmp_path, capsys):
+    words = ["--plugin", PLUGIN, "train", "ae", "--data", "dots:x=::2", "--net", "mlp:width=8", "--steps", 2]
+    assert unbraid(*words, "--out", tmp_path / "run", "--progress", "none") == 0
+    info = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert info["data"]["recipe"] == {"name": "dots", "options": {"x": "::2"}}
+    assert info["data"]["images"] == 72
+    assert unbraid("--plugin", PLUGIN, "evaluate", tmp_path / "run", "--metrics", "none") == 0
+    assert "dots" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["trian"], "did you mean 'train'"),
+        (["train", "beta-vea"], "did you mean 'beta-vae'"),
+        (["data", "shw"], "did you mean 'show'"),
+        (["train", "vae", "--data", "sprite32", "--out", "x"], "did you mean 'sprites32'"),
+        (["train", "vae", "--data", "mini-sprites:shap=1", "--out", "x"], "did you mean 'shape'"),
+        (["train", "vae", "--data", "mini-sprites:shape=9", "--out", "x"], "distinct values of 0..2"),
+        (["train", "beta-vae", "--beta", "-1", "--data", "mini-sprites", "--out", "x"], "beta must not be negative"),
+        (["train", "vae", "--net", "cnov", "--data", "mini-sprites", "--out", "x"], "did you mean 'conv'"),
+        (["evaluate", "nowhere"], "no run folder"),
+        (["evaluate"], "give at least one run"),
+        (["evaluate", "--codes", "nowhere.npz"], "nowhere.npz"),
+        (["traverse", "nowhere"], "no run folder"),
+        (["--plugin", "nowhere.py", "data", "list"], "no such Python file"),
+    ],
+)
+def test_errors_are_one_line_that_names_the_remedy(words, message, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert unbraid(*words) == 2
+    told = capsys.readouterr().err
+    assert message in told
+    assert told.startswith("unbraid: ")
+    assert told.count("\n") == 1
+
+
+def test_a_wrong_option_gets_the_nearest_one(capsys):
+    with pytest.raises(SystemExit) as stop:
+        unbraid("train", "beta-vae", "--bta", "3", "--data", "x", "--out", "y")
+    assert stop.value.code == 2
+    assert "--beta" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["--help"], ["train", "--help"], ["train", "beta-vae", "--help"], ["completion", "bash"], ["trian"],
+     ["train", "vae", "--data", "sprite32", "--out", "x"], ["data", "list"]],
+)  # fmt: skip
+def test_help_completion_and_errors_do_without_torch(words):
+    script = (
+        "import sys\nfrom unbraid.cli.app import main\n"
+        f"try: main({words!r})\nexcept SystemExit: pass\n"
+        "assert not {'torch', 'sklearn', 'numba', 'matplotlib', 'polars'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
+
+
+def test_help_teaches_the_options_of_an_objective(capsys):
+    with pytest.raises(SystemExit):
+        unbraid("train", "beta-vae", "--help")
+    text = capsys.readouterr().out
+    assert "Weight of the KL divergence to the prior" in text
+    assert "--steps" in text
