@@ -1,5 +1,6 @@
 """From an encoder and a data set to codes by index, each distinct image encoded once."""
 
+import os
 from collections.abc import Callable
 from typing import Any, Literal, Protocol
 
@@ -52,6 +53,8 @@ def encoder_of(run_or_encode: Any, representation: Representation = "mean", seed
     """A function from images to codes: a callable as it is, or the ``encode`` of a run."""
     if representation not in ("mean", "sampled"):
         raise UsageError(f"representation must be 'mean' or 'sampled', got {representation!r}")
+    if isinstance(run_or_encode, str | os.PathLike):
+        raise UsageError(f"expected a run, got the path {str(run_or_encode)!r}; open it with unbraid.open_run(path)")
     method = getattr(run_or_encode, "encode", None)
     if method is None:
         if not callable(run_or_encode):

@@ -52,7 +52,7 @@ def evaluate(
     _refuse_models(chosen)
     if min(train, test, batch) < 2:
         raise UsageError(f"train, test and batch must be at least 2, got {train}, {test}, {batch}")
-    space = check_space(data)
+    space, encode = check_space(data), encoder_of(run_or_encode, representation, seed)
     extra = _check_options(options, chosen)
     names = {entry.name for entry in chosen}
     say = progress or (lambda _: None)
@@ -75,7 +75,6 @@ def evaluate(
 
     say("encoding")
     began = time.perf_counter()
-    encode = encoder_of(run_or_encode, representation, seed)
     codes = encode_index(encode, data, np.concatenate(list(drawn.values())), seed=seed, batch_size=batch_size)
     ends = np.cumsum([len(index) for index in drawn.values()])
     parts = dict(zip(drawn, np.split(codes, ends[:-1]), strict=True))

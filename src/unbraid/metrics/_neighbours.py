@@ -61,7 +61,8 @@ def information_with_labels(
         radius = np.where(fits, np.minimum(radius, reach), radius)
 
     line = np.sort(values)
-    radius = np.nextafter(radius, 0)  # strictly nearer, as the estimator counts
+    # The estimator counts strictly nearer values; without slack the k-th one itself slips in by rounding.
+    radius = np.maximum(radius - 4 * np.finfo(float).eps * (1 + np.abs(values)), 0)
     within = np.searchsorted(line, values + radius, side="right") - np.searchsorted(line, values - radius, side="left")
     estimate = digamma(n) + np.mean(digamma(k)) - np.mean(digamma(counts)) - np.mean(digamma(np.maximum(within, 1)))
     return max(float(estimate), 0.0)

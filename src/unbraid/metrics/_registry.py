@@ -87,7 +87,6 @@ METRICS: dict[str, Metric] = {
             module="correlation",
         ),
         Metric("udr", "models", _UNIT, "agreement of models trained alike, without factors"),
-        Metric("downstream", "train and test", _UNIT, "accuracy of classifiers on few and many labels"),
     )
 }
 

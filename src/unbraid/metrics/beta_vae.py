@@ -36,9 +36,9 @@ def beta_vae(
     """
     if min(batch, train, test) < 1:
         raise UsageError(f"batch, train and test must be at least 1, got {batch}, {train}, {test}")
-    space = check_space(data)
+    space, encoder = check_space(data), encoder_of(encode)
     pairs = draw_pairs(space, train + test, batch, np.random.default_rng(seed))
-    codes = encode_index(encoder_of(encode), data, pairs.index.reshape(-1), seed=seed)
+    codes = encode_index(encoder, data, pairs.index.reshape(-1), seed=seed)
     return score_pairs(codes, pairs, space, train=train, rescale=rescale, seed=seed)
 
 

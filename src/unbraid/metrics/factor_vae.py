@@ -37,10 +37,10 @@ def factor_vae(
     """
     if min(batch, plain) < 2 or min(train, test) < 1:
         raise UsageError(f"batch and plain must be at least 2, train and test 1, got {batch}, {plain}, {train}, {test}")
-    space = check_space(data)
+    space, encoder = check_space(data), encoder_of(encode)
     groups = draw_groups(space, train + test, batch, plain, np.random.default_rng(seed))
     index = np.concatenate([groups.plain, groups.index.reshape(-1)])
-    codes = encode_index(encoder_of(encode), data, index, seed=seed)
+    codes = encode_index(encoder, data, index, seed=seed)
     return score_groups(codes, groups, space, train=train, min_std=min_std, relative=relative, seed=seed)
 
 

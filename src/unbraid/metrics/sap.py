@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unbraid.metrics._discrete import top_two
+from unbraid.metrics._discrete import relabel, top_two
 from unbraid.metrics._kinds import correlations, perfect_code, standardize
 from unbraid.metrics._score import Sample, Score, check_arrays, check_kinds, split
-from unbraid.metrics._svm import fit_one_feature, predict_one_feature
+from unbraid.metrics._svm import Feature, predict
 
 __all__ = ["sap"]
 
@@ -70,11 +70,12 @@ def _accuracies(train: Sample, test: Sample, c: float, rescale: bool) -> np.ndar
     codes, held_out = train[0], test[0]
     if rescale:
         codes, held_out = standardize(codes), standardize(held_out, like=codes)
-    table = np.empty((codes.shape[1], train[1].shape[1]))
-    for k in range(train[1].shape[1]):
-        values, labels = np.unique(train[1][:, k], return_inverse=True)
-        for j in range(codes.shape[1]):
-            lines = fit_one_feature(codes[:, j], labels, len(values), c)
-            guess = predict_one_feature(lines, held_out[:, j])
-            table[j, k] = (values[guess] == test[1][:, k]).mean()
+    labels, _ = relabel(train[1])
+    values = [np.unique(column) for column in train[1].T]
+    table = np.empty((codes.shape[1], labels.shape[1]))
+    for j in range(codes.shape[1]):
+        feature = Feature(codes[:, j])
+        for k in range(labels.shape[1]):
+            lines = feature.fit(labels[:, k], len(values[k]), c)
+            table[j, k] = (values[k][predict(lines, held_out[:, j])] == test[1][:, k]).mean()
     return table

@@ -1,0 +1,115 @@
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from metric_toys import FactorPixels, draws, identity
+
+from unbraid.errors import UsageError
+from unbraid.metrics import METRICS, beta_vae, evaluate, factor_vae, mcc, mig, score_codes
+
+QUICK = ["beta_vae", "factor_vae", "mig", "mcc", "gaussian_total_correlation", "r2"]
+SMALL = {"train": 200, "test": 100, "batch": 8}
+
+
+def test_every_distinct_image_is_encoded_once():
+    data = FactorPixels((3, 4, 5))
+    seen = []
+
+    def encode(images):
+        seen.append(len(images))
+        return identity(images)
+
+    scores = evaluate(encode, data, QUICK, **SMALL)
+    assert list(scores) == [name for name in METRICS if name in QUICK]
+    assert sum(seen) == data.served == len(data)  # thousands of draws, 60 images
+
+
+def test_interventional_scores_are_those_of_their_functions():
+    data = FactorPixels((3, 4, 5))
+    scores = evaluate(identity, data, ["beta_vae", "factor_vae"], **SMALL)
+    assert float(scores["beta_vae"]) == float(beta_vae(identity, data, **SMALL))
+    assert float(scores["factor_vae"]) == float(factor_vae(identity, data, **SMALL, plain=200))
+
+
+def test_leaving_a_score_out_does_not_change_the_others():
+    data = FactorPixels((3, 4, 5), noisy=False)
+    noisy = lambda images: np.sin(37 * identity(images))  # noqa: E731
+    everything = evaluate(noisy, data, QUICK, **SMALL)
+    for name in QUICK:
+        assert float(evaluate(noisy, data, name, **SMALL)[name]) == float(everything[name])
+
+
+def test_images_that_depend_on_chance_are_encoded_draw_by_draw():
+    data = FactorPixels((3, 4), noisy=True)
+    evaluate(identity, data, ["mig"], train=200, test=100)
+    assert data.served == 300
+
+
+def test_sampled_codes_come_from_the_run_with_fresh_noise_per_batch():
+    class Run:
+        def __init__(self):
+            self.seeds = []
+
+        def encode(self, images, *, kind="mean", seed=0):
+            assert kind == "sampled"
+            self.seeds.append(seed)
+            return identity(images) + np.random.default_rng(seed).normal(size=(len(images), 2))
+
+    run, data = Run(), FactorPixels((30, 30))
+    first = evaluate(run, data, "mcc", representation="sampled", train=500, test=10, batch_size=100)["mcc"]
+    assert len(set(run.seeds)) == len(run.seeds) > 3
+    assert float(first) < float(evaluate(identity, data, "mcc", train=500, test=10)["mcc"])
+    again = evaluate(Run(), data, "mcc", representation="sampled", train=500, test=10, batch_size=100)["mcc"]
+    assert float(first) == float(again)
+    with pytest.raises(UsageError, match="needs a run"):
+        evaluate(identity, data, "mcc", representation="sampled")
+
+
+def test_kinds_and_options_reach_the_scores():
+    data = FactorPixels((5, 4))
+    data.space = type(data.space)(data.space.names, data.space.sizes, ("categorical", "ordinal"))
+    shuffled = lambda images: np.array([3, 0, 4, 1, 2])[images.reshape(len(images), -1)]  # noqa: E731
+    plain, told = (evaluate(shuffled, data, "mcc", train=500, test=10, kinds=kinds)["mcc"] for kinds in (False, True))
+    assert float(told) > float(plain) + 0.1
+    bins = evaluate(identity, data, "mig", train=50, test=10, options={"mig": {"bins": 2}})["mig"]
+    assert bins.settings["bins"] == 2
+    with pytest.raises(UsageError, match="not among the chosen"):
+        evaluate(identity, data, "mig", options={"mcc": {}})
+
+
+def test_scores_tell_their_time_and_fit_into_json():
+    data = FactorPixels((3, 4))
+    told: list[str] = []
+    scores = evaluate(identity, data, QUICK, **SMALL, progress=told.append)
+    assert told == ["encoding", *scores]
+    for score in scores.values():
+        assert score.settings["seconds"] >= 0
+        assert score.settings["representation"] == "mean"
+        json.dumps(score.to_json(), allow_nan=False)
+
+
+def test_codes_from_anywhere_are_scored_like_by_hand():
+    factors = draws((4, 5), 300)
+    codes = factors + 0.1 * np.random.default_rng(0).normal(size=factors.shape)
+    scores = score_codes(codes, factors, metrics=["mcc", "mig"], kinds=["ordinal", "categorical"])
+    assert float(scores["mig"]) == float(mig(codes, factors))
+    assert float(scores["mcc"]) == float(mcc(codes, factors, kinds=["ordinal", "categorical"]))
+
+
+def test_wrong_names_get_the_nearest_right_one():
+    with pytest.raises(UsageError, match="did you mean 'modularity'"):
+        score_codes(draws((2, 2), 20), draws((2, 2), 20), metrics=["modularty"])
+    with pytest.raises(UsageError, match="udr compares several models"):
+        score_codes(draws((2, 2), 20), draws((2, 2), 20), metrics="udr")
+    with pytest.raises(UsageError, match=r"call unbraid.metrics.beta_vae\(encode, data\)"):
+        score_codes(draws((2, 2), 20), draws((2, 2), 20), metrics="beta_vae")
+    with pytest.raises(UsageError, match="known factors"):
+        evaluate(identity, np.zeros(3), "mig")
+
+
+def test_importing_the_scores_imports_neither_torch_nor_the_heavy_parts_of_scipy():
+    heavy = "torch", "sklearn", "numba", "scipy.stats", "scipy.optimize"
+    code = f"import sys, unbraid.metrics; print([m for m in {heavy} if m in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

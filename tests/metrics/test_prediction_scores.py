@@ -1,0 +1,253 @@
+"""SAP, Explicitness, the nearest-neighbour score, R², DCI-ES."""
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from metric_toys import DSPRITES, draws, rotation
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.metrics import roc_auc_score
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.svm import LinearSVC
+
+from unbraid.metrics import dci_es, disentanglement_score, explicitness, r2, sap
+from unbraid.metrics._kinds import perfect_code, standardize
+from unbraid.metrics._neighbours import neighbour_spans
+from unbraid.metrics._svm import Feature, predict
+from unbraid.metrics.dci_es import explicitness_of
+from unbraid.metrics.explicitness import macro_area
+
+
+def reference_svm(x: np.ndarray, y: np.ndarray) -> LinearSVC:
+    machine = LinearSVC(C=0.01, class_weight="balanced", dual=False, tol=1e-10, max_iter=100_000)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return machine.fit(x[:, None], y)
+
+
+@pytest.mark.parametrize("classes", [2, 3, 6, 40])
+@pytest.mark.parametrize(("scale", "shift"), [(1, 0), (0.01, 0), (30, 5), (1, -40)])
+def test_one_feature_machines_are_those_of_liblinear(classes, scale, shift):
+    rng = np.random.default_rng(classes)
+    y = np.concatenate([np.arange(classes), rng.integers(0, classes, 1_500) ** 2 // classes])
+    x = scale * (y / classes + 0.3 * rng.normal(size=len(y))) + shift
+    lines = Feature(x).fit(y, classes, 0.01)
+    machine = reference_svm(x, y)
+    expected = np.column_stack([machine.coef_, machine.intercept_])
+    np.testing.assert_allclose(lines[1:] if classes == 2 else lines, expected, atol=2e-5)
+    np.testing.assert_array_equal(predict(lines, x), machine.predict(x[:, None]))
+
+
+def test_sap_equals_separate_linear_machines():
+    train, test = draws((3, 6, 12), 1_200), draws((3, 6, 12), 600, seed=1)
+    rng = np.random.default_rng(2)
+    mix = np.array([[1, 0.2, 0, 0.5], [0, 1, 0, 0.1], [0, 0.3, 1, 0]])
+    codes, held_out = (part @ mix + rng.normal(size=(len(part), 4)) for part in (train, test))
+    table = [
+        [reference_svm(codes[:, j], train[:, k]).score(held_out[:, [j]], test[:, k]) for k in range(3)]
+        for j in range(4)
+    ]
+    score = sap(codes, train, test=(held_out, test))
+    np.testing.assert_allclose(score.parts["scores"], table, atol=1e-3)
+    best = np.sort(table, axis=0)
+    assert float(score) == pytest.approx((best[-1] - best[-2]).mean(), abs=1e-3)
+
+
+def test_sap_of_binary_factors_is_one_half():
+    # The right code predicts all, any other half of a fair coin.
+    factors = draws((2, 2, 2), 6_000)
+    score = sap(factors, factors)
+    assert float(score) == pytest.approx(0.5, abs=0.03)
+    assert score.ceiling == pytest.approx(0.5, abs=0.03)
+
+
+def test_sap_ceiling_on_dsprites_is_a_quarter():
+    codes = np.random.default_rng(0).normal(size=(6_000, 2))
+    score = sap(codes, draws(DSPRITES, 6_000), test=(codes[:3_000], draws(DSPRITES, 3_000, seed=1)))
+    assert score.ceiling == pytest.approx(0.25, abs=0.02)
+    assert float(score) < 0.01
+
+
+def test_continuous_sap_of_identity_duplicate_and_constant_codes():
+    factors = draws((10, 10, 8), 3_000)
+    assert float(sap(factors, factors, continuous=True)) >= 0.98
+    assert float(sap(np.hstack([factors, factors]), factors, continuous=True)) <= 0.02
+    assert float(sap(np.ones((3_000, 2)), factors, continuous=True)) == 0
+
+
+def test_continuous_sap_of_a_category_ignores_its_numbering_once_told():
+    factors = draws((5, 5), 2_000)
+    codes = np.array([2, 0, 4, 1, 3])[factors].astype(float)
+    assert float(sap(codes, factors, continuous=True)) < 0.2
+    assert float(sap(codes, factors, continuous=True, kinds=["categorical"] * 2)) > 0.98
+
+
+def test_rescaled_sap_does_not_depend_on_the_scale_of_codes():
+    factors = draws((3, 6), 2_000)
+    codes = factors + np.random.default_rng(0).normal(size=factors.shape)
+    small = codes * 1e-3
+    assert float(sap(small, factors)) < float(sap(codes, factors)) - 0.02
+    assert float(sap(small, factors, rescale=True)) == pytest.approx(float(sap(codes, factors, rescale=True)))
+
+
+@given(st.integers(0, 1000))
+@settings(max_examples=10, deadline=None)
+def test_sap_ignores_order_and_sign_of_codes(seed):
+    rng = np.random.default_rng(seed)
+    factors = rng.integers(0, (2, 4), size=(240, 2))
+    codes = factors @ rng.normal(size=(2, 3)) + rng.normal(size=(240, 3))
+    order, sign = rng.permutation(3), rng.choice([-1, 1], 3)
+    for continuous in (False, True):
+        before = float(sap(codes, factors, continuous=continuous))
+        assert float(sap(codes[:, order] * sign, factors, continuous=continuous)) == pytest.approx(before, abs=1e-9)
+
+
+def test_macro_area_equals_scikit_learn():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 4, 300)
+    scores = rng.random((300, 4)).round(2)  # rounding makes ties
+    hits = y[:, None] == np.arange(4)
+    expected = np.mean([roc_auc_score(hits[:, k], scores[:, k]) for k in range(4)])
+    assert macro_area(scores, hits) == pytest.approx(expected, abs=1e-12)
+
+
+def test_explicitness_equals_the_direct_formulation():
+    train, test = draws((3, 5), 900), draws((3, 5), 400, seed=1)
+    rng = np.random.default_rng(2)
+    codes, held_out = (part @ rng.normal(size=(2, 3)) + rng.normal(size=(len(part), 3)) for part in (train, test))
+    mean, std = codes.mean(axis=0), codes.std(axis=0)
+    areas = []
+    for k in range(2):
+        model = LogisticRegression(C=1.0, tol=1e-8, max_iter=10_000).fit((codes - mean) / std, train[:, k])
+        guess = model.predict_proba((held_out - mean) / std)
+        areas.append(np.mean([roc_auc_score(test[:, k] == v, guess[:, v]) for v in model.classes_]))
+    score = explicitness(codes, train, test=(held_out, test))
+    np.testing.assert_allclose(score.parts["per_factor"], areas, atol=1e-3)
+
+
+def test_explicitness_is_one_half_for_constant_codes_and_rescaled_zero():
+    factors = draws((2, 3), 300)
+    codes = np.full((300, 2), 0.1)
+    assert float(explicitness(codes, factors)) == pytest.approx(0.5)
+    assert float(explicitness(codes, factors, rescale=True)) == pytest.approx(0)
+
+
+def test_explicitness_of_the_identity_code_is_nearly_one_and_survives_rotation():
+    factors = draws((4, 4), 1_500)
+    assert float(explicitness(factors, factors)) > 0.98
+    assert float(explicitness(factors @ rotation(30), factors)) > 0.98
+
+
+def test_neighbour_spans_equal_scikit_learn_where_there_are_no_ties():
+    rng = np.random.default_rng(0)
+    x, y, labels = rng.normal(size=400), rng.normal(size=400), rng.integers(0, 3, 400)
+    queries = rng.normal(size=100) * 1.5
+    order = np.argsort(x)
+    lo, hi = neighbour_spans(x[order], queries, 5)
+    assert (hi - lo == 5).all()
+    mean = np.array([y[order][a:b].mean() for a, b in zip(lo, hi, strict=True)])
+    np.testing.assert_allclose(mean, KNeighborsRegressor(5).fit(x[:, None], y).predict(queries[:, None]))
+    votes = np.array([np.bincount(labels[order][a:b], minlength=3).argmax() for a, b in zip(lo, hi, strict=True)])
+    np.testing.assert_array_equal(votes, KNeighborsClassifier(5).fit(x[:, None], labels).predict(queries[:, None]))
+
+
+def test_neighbour_spans_include_all_ties_on_both_sides():
+    # From 2, the second nearest is 1 or 3, equally far: both sides count, with every copy.
+    line = np.array([0, 1, 1, 2, 3, 3, 4.0])
+    lo, hi = neighbour_spans(line, np.array([2.0]), 2)
+    assert (lo[0], hi[0]) == (1, 6)
+
+
+def test_disentanglement_score_of_a_perfect_code():
+    # Literal: a stranger's five-neighbour guess has rmse sqrt(1.2) sd and earns 1 - 1.095, so the gap may reach 1.095.
+    rng = np.random.default_rng(0)
+    factors = rng.integers(0, 1_000, size=(4_000, 3))
+    assert 1.0 <= float(disentanglement_score(factors, factors, mode="literal")) <= 1.10
+    bounded = disentanglement_score(factors, factors)
+    assert 0.97 <= float(bounded) <= 1.0
+    assert bounded.ceiling == pytest.approx(float(bounded), abs=0.01)
+
+
+def test_literal_disentanglement_score_of_three_classes_reaches_two():
+    # Accuracy 1 against 1/3 for strangers, in units of the best constant guess 1/3: (1 - 1/3) / (1/3) = 2.
+    factors = draws((3, 3), 6_000)
+    kinds = ["categorical"] * 2
+    assert float(disentanglement_score(factors, factors, kinds=kinds, mode="literal")) == pytest.approx(2, abs=0.1)
+    assert float(disentanglement_score(factors, factors, kinds=kinds)) == pytest.approx(1, abs=0.02)
+
+
+def test_disentanglement_score_of_rotated_duplicated_and_constant_codes():
+    factors = draws((50, 50), 3_000)
+    # Equal sums of rotated integers differ in their last bits, which tell the summands apart; noise hides that.
+    rotated = factors @ rotation(45) + 0.01 * np.random.default_rng(0).normal(size=factors.shape)
+    assert float(disentanglement_score(rotated, factors)) < 0.05
+    assert float(disentanglement_score(np.hstack([factors, factors]), factors)) == pytest.approx(0)
+    assert float(disentanglement_score(np.ones((3_000, 2)), factors)) == 0
+
+
+def test_a_circle_cut_open_is_predicted_by_its_neighbours():
+    factors = draws((32, 5), 3_000)
+    assert float(disentanglement_score(factors, factors, kinds=["periodic", "ordinal"])) > 0.97
+
+
+def test_r2_equals_least_squares_and_ignores_invertible_mixing():
+    factors = draws((10, 7), 900)
+    rng = np.random.default_rng(0)
+    codes = factors @ rng.normal(size=(2, 3)) + rng.normal(size=(900, 3))
+    test = (codes[:300], factors[:300])
+    score = r2(codes[300:], factors[300:], test=test)
+    expected = [
+        LinearRegression().fit(codes[300:], factors[300:, k]).score(codes[:300], factors[:300, k]) for k in range(2)
+    ]
+    np.testing.assert_allclose(score.parts["per_factor"], expected, atol=1e-9)
+    mixed = codes @ rng.normal(size=(3, 3))
+    assert float(r2(mixed[300:], factors[300:], test=(mixed[:300], factors[:300]))) == pytest.approx(float(score))
+
+
+def test_r2_reads_each_kind_in_its_own_columns():
+    factors = draws((12, 4), 1_000)
+    angle = 2 * np.pi * factors[:, 0] / 12
+    circle = np.column_stack([np.cos(angle), np.sin(angle)])
+    indicators = np.eye(4)[factors[:, 1]]
+    kinds = ["periodic", "categorical"]
+    assert float(r2(np.hstack([circle, indicators]), factors, kinds=kinds)) == pytest.approx(1)
+    assert float(r2(np.hstack([circle, indicators]), factors)) < 0.9
+
+
+def test_r2_of_constant_codes_is_not_above_zero():
+    assert -0.05 < float(r2(np.ones((300, 2)), draws((4, 4), 300))) <= 0
+
+
+@pytest.mark.parametrize(
+    ("curve", "expected"),
+    [
+        ([0.2, 0.2, 0.2], 1),
+        ([1, 0.5, 0], 0),
+        ([1, 1, 0], -0.5),  # area 1.5 of a triangle of 1; a finer grid tends to -1
+        ([0.5, 0, 0], 1 - 0.25),  # area 0.25 of a triangle of 1
+        ([1, 1.2, 1], 0),  # nothing learnt
+    ],
+)
+def test_explicitness_of_a_loss_curve(curve, expected):
+    assert explicitness_of(np.array(curve, dtype=float)) == pytest.approx(expected)
+
+
+def test_dci_es_prefers_codes_that_a_line_can_read():
+    factors = draws((20, 20), 1_500)
+    plain = dci_es(factors, factors)
+    assert float(plain) == pytest.approx(1, abs=0.01)
+    assert plain.parts["size"] == 1
+    folded = np.abs(factors - 9.5) + 0.2 * (factors > 9.5)  # every value has its own code, far apart for neighbours
+    hidden = dci_es(np.column_stack([folded, np.sin(factors)]), factors)
+    assert float(hidden) < 0.8
+    assert hidden.parts["size"] == 0.5
+
+
+def test_perfect_code_is_standardised_and_constant_columns_stay_zero():
+    code = perfect_code(draws((5, 6), 400), ["ordinal", "periodic"])
+    assert code.shape == (400, 3)
+    np.testing.assert_allclose(code.mean(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(code.std(axis=0), 1)
+    assert (standardize(np.full((7, 1), 0.1)) == 0).all()

@@ -1,0 +1,108 @@
+import json
+import math
+
+import numpy as np
+import pytest
+from metric_toys import draws, grid
+
+from unbraid.errors import UsageError
+from unbraid.metrics import Score, mig
+from unbraid.metrics._score import check_arrays, check_codes, check_factors, check_kinds, split
+
+
+def test_a_score_is_a_number_and_prints_its_ceiling():
+    score = Score("mig", 0.421, 0.9)
+    assert float(score) == 0.421
+    assert repr(score) == "mig 0.42 of 0.90"
+    assert repr(Score("tc", 0.5)) == "tc 0.50"
+
+
+def test_json_gives_the_score_back():
+    score = mig(grid(3, 4), grid(3, 4)).with_settings(seconds=np.float64(0.5))
+    text = json.dumps(score.to_json(), allow_nan=False)
+    again = Score.from_json(json.loads(text))
+    assert (again.name, again.value, again.ceiling) == (score.name, score.value, score.ceiling)
+    assert again.settings == score.settings
+    for key, part in score.parts.items():
+        np.testing.assert_array_equal(again.parts[key], part)
+        assert np.asarray(again.parts[key]).dtype.kind == np.asarray(part).dtype.kind
+
+
+def test_json_keeps_a_missing_ceiling_missing():
+    record = Score("tc", 0.5, parts={"rows": [[1, 2], [3]], "text": "x"}).to_json()
+    assert record["ceiling"] is None
+    again = Score.from_json(record)
+    assert math.isnan(again.ceiling)
+    assert again.parts["rows"] == [[1, 2], [3]]
+
+
+@pytest.mark.parametrize(
+    ("codes", "message"),
+    [
+        (np.zeros(3), r"codes must be \[n, d\].*got shape \(3,\)"),
+        (np.zeros((3, 0)), r"got shape \(3, 0\)"),
+        (np.array([["a"], ["b"]]), "real numbers"),
+        (np.zeros((1, 2)), r"1 row\(s\).*at least two samples"),
+        (np.array([[0.0, 1.0], [0.0, np.nan], [0.0, np.inf]]), "2 of 6 entries.*first in column 1"),
+        (np.array([[0.0], [1e200]]), "overflow"),
+    ],
+)
+def test_bad_codes_are_named(codes, message):
+    with pytest.raises(UsageError, match=message):
+        check_codes(codes)
+
+
+@pytest.mark.parametrize(
+    ("factors", "message"),
+    [
+        (np.zeros(3, int), r"factors must be \[n, K\].*got shape \(3,\)"),
+        (np.zeros((3, 2)), "must be integers.*got dtype float64.*np.unique"),
+        (np.array([[0, 4], [1, 4]]), "factor 1 .*single value 4 in all 2 samples"),
+    ],
+)
+def test_bad_factors_are_named(factors, message):
+    with pytest.raises(UsageError, match=message):
+        check_factors(factors)
+
+
+def test_booleans_are_factors_and_integers_are_codes():
+    codes, factors = check_arrays(np.array([[0], [1]]), np.array([[True], [False]]))
+    assert codes.dtype == np.float64
+    assert factors.dtype == np.int64
+
+
+def test_lengths_must_agree():
+    with pytest.raises(UsageError, match="3 rows and 2 rows"):
+        check_arrays(np.zeros((3, 1)), np.array([[0], [1]]))
+
+
+def test_split_is_two_to_one_disjoint_and_seeded():
+    codes, factors = np.arange(90.0)[:, None], draws((3,), 90)
+    (train, _), (test, truth) = split(codes, factors, seed=1)
+    assert (len(train), len(test)) == (60, 30)
+    assert not set(train[:, 0]) & set(test[:, 0])
+    np.testing.assert_array_equal(truth, factors[test[:, 0].astype(int)])
+    np.testing.assert_array_equal(split(codes, factors, seed=1)[1][0], test)
+    assert (split(codes, factors, seed=2)[1][0] != test).any()
+
+
+def test_split_refuses_a_test_set_of_another_shape():
+    codes, factors = np.zeros((9, 2)), draws((2, 2), 9)
+    with pytest.raises(UsageError, match="test codes have 3 columns, the training codes 2"):
+        split(codes, factors, test=(np.zeros((4, 3)), draws((2, 2), 4)))
+    with pytest.raises(UsageError, match="4 rows and 5 rows"):
+        split(codes, factors, test=(np.zeros((4, 2)), draws((2, 2), 5)))
+
+
+def test_fewer_training_samples_than_values_are_refused():
+    with pytest.raises(UsageError, match="6 training samples are too few for factor 0 with its 9 values"):
+        split(np.zeros((9, 1)), np.arange(9)[:, None])
+
+
+def test_kinds_must_name_each_factor_rightly():
+    factors = grid(2, 2)
+    assert check_kinds(None, factors) == ("ordinal", "ordinal")
+    with pytest.raises(UsageError, match="one kind per factor, 2 in all"):
+        check_kinds(["ordinal"], factors)
+    with pytest.raises(UsageError, match="did you mean 'periodic'"):
+        check_kinds(["ordinal", "periodical"], factors)
