@@ -139,7 +139,7 @@ def test_uncompressed_images_stay_on_disk(tmp_path):
     images = pictures(600, 48, 48)
     np.savez(tmp_path / "large.npz", note=np.arange(3), images=images, labels=np.arange(600) % 7)
     own = data.from_npz(tmp_path / "large.npz")
-    assert isinstance(own.held._pixels, np.memmap)
+    assert isinstance(own.held._pixels.base, np.memmap)
     np.testing.assert_array_equal(own.images([599, 3])[..., 0], images[[599, 3]])
 
 
@@ -282,6 +282,12 @@ def test_a_folder_is_a_name_with_options(tmp_path):
     own = data.load(f"{tmp_path}:size=4")
     assert own.shape == (4, 4, 1)
     assert own.recipe.options == {"size": 4}
+
+
+def test_a_path_may_hold_a_colon(tmp_path):
+    (tmp_path / "a:b").mkdir()
+    write_sprites(tmp_path / "a:b" / "mine.npz", compress=False)
+    assert len(data.load(str(tmp_path / "a:b" / "mine.npz"))) == 6
 
 
 def test_wrong_paths_and_options_are_named(tmp_path):

@@ -29,7 +29,8 @@ class HeldArray:
     """
 
     def __init__(self, pixels: np.ndarray, *, order: np.ndarray | None = None, binary: bool = False) -> None:
-        self._pixels, self._order, self._binary = pixels, order, binary or pixels.dtype == np.bool_
+        # A plain array over the same memory: indexing a np.memmap is several times slower.
+        self._pixels, self._order, self._binary = np.asarray(pixels), order, binary or pixels.dtype == np.bool_
         height, width, *channels = pixels.shape[1:]
         self.shape: Shape = (height, width, channels[0] if channels else 1)
 
@@ -43,7 +44,7 @@ class HeldArray:
             raise UsageError(f"index must be one-dimensional, got shape {positions.shape}")
         if positions.size and (positions.min() < 0 or positions.max() >= len(self)):
             raise UsageError(f"index must lie in 0..{len(self) - 1}, got {positions.min()}..{positions.max()}")
-        rows = np.asarray(self._pixels[positions if self._order is None else self._order[positions]])
+        rows = self._pixels[positions if self._order is None else self._order[positions]]
         rows = rows.reshape(len(positions), *self.shape)
         return rows.astype(np.uint8) * np.uint8(255) if self._binary else rows
 
@@ -51,7 +52,7 @@ class HeldArray:
 class _OverHeld(ImageDataset):
     held: Held
 
-    def images(self, index: np.ndarray | Sequence[int], rng: np.random.Generator | None = None) -> np.ndarray:  # noqa: ARG002
+    def images(self, index: np.ndarray | Sequence[int], rng: np.random.Generator | None = None) -> np.ndarray:
         return self.held.images(index)
 
 

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from unbraid.data.arrays import ArrayImages, ArrayLabels, Held, HeldArray
 from unbraid.data.dataset import Card, ImageDataset, Shape
+from unbraid.data.progress import progress
 from unbraid.data.store import render_store
 from unbraid.errors import UsageError
 
@@ -76,8 +78,13 @@ def open_files(
     def render(index: np.ndarray) -> np.ndarray:
         return np.stack([read_image(files[k], shape, crop) for k in index])
 
-    if len(files) * int(np.prod(shape)) <= _IN_MEMORY:
-        return HeldArray(render(np.arange(len(files))))
+    if len(files) * prod(shape) <= _IN_MEMORY:
+        pixels = np.empty((len(files), *shape), dtype=np.uint8)
+        with progress(f"reading {name}", len(files)) as advance:
+            for k in range(len(files)):
+                pixels[k] = read_image(files[k], shape, crop)
+                advance(1)
+        return HeldArray(pixels)
     digest = hashlib.sha256(repr((shape, crop)).encode())
     for file in files:
         status = file.stat()

@@ -70,7 +70,7 @@ def load(name: str, **options: Any) -> ImageDataset:
     ``load("sprites32:shape=0,orientation=::4")``. The path of an npz file or of a folder of images is a name too:
     ``load("my.npz")``, ``load("photos:size=64")``.
     """
-    name, written = parse(name)
+    name, written = (name, {}) if is_path(name) and Path(name).exists() else parse(name)
     options = {**written, **{key: _value(value) if isinstance(value, str) else value for key, value in options.items()}}
     if _key(name) not in _ENTRIES and is_path(name):
         return _load_path(name, options)

@@ -1,5 +1,6 @@
 """3D Shapes: an object in a room, six factors, 480,000 images (Burgess and Kim, 2018)."""
 
+from math import prod
 from pathlib import Path
 
 import numpy as np
@@ -57,11 +58,19 @@ def convert_shapes3d(path: Path, space: FactorSpace = SPACE) -> ImageStore:
                 count=len(space),
                 shape=(height, width, channels),
                 render=lambda index: images[index[0] : index[-1] + 1],
+                chunk=_block(images.chunks, images.shape[1:]),
             )
     except (OSError, KeyError, RuntimeError) as error:
         raise UsageError(
             f"{path} is no whole 3D Shapes file ({error}); get it anew: unbraid data get shapes3d"
         ) from error
+
+
+def _block(chunks: tuple[int, ...] | None, shape: tuple[int, ...]) -> int:
+    """How many images to read at once: whole HDF5 chunks, which may span thousands of images."""
+    rows = chunks[0] if chunks else 1
+    whole = rows * -(-4096 // rows)
+    return min(whole, (1 << 29) // prod(shape))
 
 
 register(

@@ -124,19 +124,14 @@ def _ordered(chunks: Sequence[_Chunk], space: FactorSpace, instances: int) -> np
     out = np.zeros((len(space) * instances, _SIDE, _SIDE, 1), dtype=np.uint8)
     filled = np.zeros(len(out), dtype=np.int64)
     for chunk in chunks:
-        pictures, category, info = read_matrix(chunk.dat), read_matrix(chunk.cat), read_matrix(chunk.info)
-        if pictures.ndim != 4 or category.shape != (len(pictures),) or info.shape != (len(pictures), 4):
+        place = _places(chunk, space, instances)
+        # Half a gigabyte a chunk: only one at a time, and only while it is shrunk.
+        small = _shrink(chunk.dat)
+        if len(small) != len(place):
             raise UsageError(
-                f"{chunk.dat.name}, its -cat and its -info do not belong together: {pictures.shape}, {category.shape}, "
-                f"{info.shape}"
+                f"{chunk.dat.name} holds {len(small):,} images, its -cat and -info speak of {len(place):,}"
             )
-        instance, elevation, azimuth, lighting = info.T
-        if instance.min() < 0 or instance.max() >= instances:
-            raise UsageError(f"{chunk.info.name} speaks of toy {instance.max()}; there are 0..{instances - 1}")
-        # Azimuths are written 0, 2, ..., 34 (times ten degrees).
-        factors = np.stack([category, elevation, azimuth // 2, lighting], axis=1)
-        place = space.index(factors) * instances + instance
-        out[place] = _shrink(pictures[:, 0])
+        out[place] = small
         np.add.at(filled, place, 1)
     if (filled != 1).any():
         raise UsageError(
@@ -146,11 +141,31 @@ def _ordered(chunks: Sequence[_Chunk], space: FactorSpace, instances: int) -> np
     return out
 
 
-def _shrink(pictures: np.ndarray) -> np.ndarray:
+def _places(chunk: _Chunk, space: FactorSpace, instances: int) -> np.ndarray:
+    """Where each image of a chunk goes in the order (factors, instance)."""
+    category, info = read_matrix(chunk.cat), read_matrix(chunk.info)
+    if category.ndim != 1 or info.shape != (len(category), 4):
+        raise UsageError(
+            f"{chunk.cat.name} and {chunk.info.name} do not belong together: {category.shape}, {info.shape}"
+        )
+    instance, elevation, azimuth, lighting = info.T
+    if instance.min() < 0 or instance.max() >= instances:
+        raise UsageError(f"{chunk.info.name} speaks of toy {instance.max()}; there are 0..{instances - 1}")
+    # Azimuths are written 0, 2, ..., 34 (times ten degrees).
+    return space.index(np.stack([category, elevation, azimuth // 2, lighting], axis=1)) * instances + instance
+
+
+def _shrink(path: Path) -> np.ndarray:
+    """The left images of a file ``[n, 2, 96, 96]``, made small."""
     from PIL import Image
 
-    small = (Image.fromarray(p).resize((_SIDE, _SIDE), Image.Resampling.LANCZOS) for p in pictures)
-    return np.stack([np.asarray(picture) for picture in small])[..., None]
+    pairs = read_matrix(path)
+    if pairs.ndim != 4 or pairs.dtype != np.uint8:
+        raise UsageError(f"{path} holds {pairs.dtype} {pairs.shape}, expected bytes [n, 2, 96, 96]")
+    out = np.empty((len(pairs), _SIDE, _SIDE, 1), dtype=np.uint8)
+    for k, (left, _) in enumerate(pairs):
+        out[k, :, :, 0] = Image.fromarray(left).resize((_SIDE, _SIDE), Image.Resampling.LANCZOS)
+    return out
 
 
 register(
