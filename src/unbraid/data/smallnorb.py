@@ -164,7 +164,7 @@ def _shrink(path: Path) -> np.ndarray:
         raise UsageError(f"{path} holds {pairs.dtype} {pairs.shape}, expected bytes [n, 2, 96, 96]")
     out = np.empty((len(pairs), _SIDE, _SIDE, 1), dtype=np.uint8)
     for k, (left, _) in enumerate(pairs):
-        out[k, :, :, 0] = Image.fromarray(left).resize((_SIDE, _SIDE), Image.Resampling.LANCZOS)
+        out[k, :, :, 0] = np.asarray(Image.fromarray(left).resize((_SIDE, _SIDE), Image.Resampling.LANCZOS))
     return out
 
 
