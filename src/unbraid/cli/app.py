@@ -6,14 +6,15 @@ import importlib.util
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Union
+from typing import Annotated, Any, Literal, Union
 
 import tyro
-from tyro.conf import OmitArgPrefixes, OmitSubcommandPrefixes, subcommand
+from tyro.conf import OmitArgPrefixes, OmitSubcommandPrefixes, Suppress, subcommand
 
 from unbraid import objectives
 from unbraid.cli.data import data_get, data_list, data_show
 from unbraid.cli.evaluate import evaluate_command
+from unbraid.cli.theory import theory_impossibility
 from unbraid.cli.train import train_command
 from unbraid.cli.traverse import traverse_command
 from unbraid.errors import UsageError, unknown_name
@@ -29,6 +30,7 @@ Start: unbraid train beta-vae --data sprites32 --beta 4 --steps 2000 --seed 0 --
 GROUPS = {
     "train": "Train an objective on a data set into a run folder, or go on with it.",
     "data": "Data sets: list, show, get.",
+    "theory": "Theorems one can run: the impossibility of unsupervised disentanglement.",
 }
 
 
@@ -39,6 +41,7 @@ def commands() -> Tree:
         "evaluate": evaluate_command,
         "traverse": traverse_command,
         "data": {"list": data_list, "show": data_show, "get": data_get},
+        "theory": {"impossibility": theory_impossibility},
     }
 
 
@@ -77,6 +80,9 @@ def _parser(tree: Tree) -> Any:
             choices.append(Annotated[_parser(node), subcommand(name, description=GROUPS[name])])
         else:
             choices.append(Annotated[Any, subcommand(name, constructor=node)])
+    if len(choices) == 1:
+        # A union of one is no union, and a group of one command would lose its name: a hidden second keeps it.
+        choices.append(Annotated[Literal["nothing"], Suppress])
     return Union[tuple(choices)]  # noqa: UP007 (built at run time)
 
 
