@@ -7,6 +7,7 @@ from unbraid.nets.mlp import fc, linear, mlp
 from unbraid.nets.posterior import Gaussian
 from unbraid.nets.registry import Shape, build, names, register
 from unbraid.nets.slow import slow
+from unbraid.nets.stride2 import fast_kernels
 
 __all__ = [
     "Bernoulli",
@@ -18,6 +19,7 @@ __all__ = [
     "Shape",
     "build",
     "conv",
+    "fast_kernels",
     "fc",
     "glorot",
     "kaiming",

@@ -6,7 +6,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from unbraid.nets.initialise import glorot
-from unbraid.nets.layers import Conv, Crop, Deconv, Pad, halvings, padded_size
+from unbraid.nets.layers import CodeLinear, Conv, Crop, Deconv, Pad, halvings, padded_size
 from unbraid.nets.registry import Shape, register
 
 __all__ = ["ConvDecoder", "ConvEncoder", "conv"]
@@ -45,7 +45,7 @@ class ConvEncoder(nn.Module):
         self.pad = Pad(shape)
         self.convs = nn.Sequential(*(Conv(a, b, 4 if i < 2 else 2) for i, (a, b) in enumerate(pairwise(widths))))
         self.hidden = nn.Linear(channels * height * width, 256)
-        self.heads = nn.Linear(256, outputs)
+        self.heads = CodeLinear(256, outputs)
         glorot(self, heads=heads, last=self.heads)
 
     def forward(self, images: Tensor) -> Tensor:
@@ -60,7 +60,7 @@ class ConvDecoder(nn.Module):
         widths = [*_widths(shape)[::-1], shape[2]]
         self.grid = _grid(shape)
         channels, height, width = self.grid
-        self.hidden = nn.Linear(latents, 256)
+        self.hidden = CodeLinear(latents, 256)
         self.expand = nn.Linear(256, channels * height * width)
         self.deconvs = nn.Sequential(
             *(Deconv(a, b, relu=i < len(widths) - 2) for i, (a, b) in enumerate(pairwise(widths)))

@@ -1,14 +1,16 @@
-"""Convolutions with their activation, and the shapes between images and grids of features."""
+"""The layers: convolutions with their activation, linear ones at the code, padding to a size that can be halved."""
 
 import math
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from unbraid.errors import UsageError
+from unbraid.nets import stride2
 from unbraid.nets.registry import Shape
 
-__all__ = ["Conv", "Crop", "Deconv", "Pad", "halvings", "padded_size"]
+__all__ = ["CodeLinear", "Conv", "Crop", "Deconv", "Pad", "halvings", "padded_size"]
 
 GRID = 4
 """The convolutions halve an image until its longer side is at most this."""
@@ -17,23 +19,45 @@ GRID = 4
 class Conv(nn.Conv2d):
     """Convolution with stride 2 that halves height and width, then ReLU."""
 
+    bias: nn.Parameter
+
     def __init__(self, inputs: int, outputs: int, kernel: int) -> None:
         super().__init__(inputs, outputs, kernel, stride=2, padding=kernel // 2 - 1)
 
     def forward(self, x: Tensor) -> Tensor:
+        if stride2.use_fast_kernels(x):
+            return stride2.conv(x, self.weight, self.bias)
         return F.relu(super().forward(x))
 
 
 class Deconv(nn.ConvTranspose2d):
     """Transposed 4x4 convolution with stride 2 that doubles height and width, then ReLU unless it is the last layer."""
 
+    bias: nn.Parameter
+
     def __init__(self, inputs: int, outputs: int, *, relu: bool = True) -> None:
         super().__init__(inputs, outputs, 4, stride=2, padding=1)
         self.relu = relu
 
     def forward(self, x: Tensor, output_size: list[int] | None = None) -> Tensor:
+        if stride2.use_fast_kernels(x):
+            return stride2.deconv(x, self.weight, self.bias, self.relu)
         y = super().forward(x, output_size)
         return F.relu(y) if self.relu else y
+
+
+class CodeLinear(nn.Linear):
+    """Linear layer next to the code, in full precision even under autocast.
+
+    It costs nothing, and rounding means, variances and codes to the three digits of bfloat16 would blur the posterior.
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        kind = x.device.type
+        if not (torch.amp.is_autocast_available(kind) and torch.is_autocast_enabled(kind)):
+            return super().forward(x)
+        with torch.autocast(kind, enabled=False):
+            return super().forward(x.to(self.weight.dtype))
 
 
 def halvings(shape: Shape) -> int:

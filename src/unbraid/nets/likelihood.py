@@ -38,10 +38,10 @@ class Bernoulli:
 
     def nll(self, output: Tensor, images: Tensor) -> Tensor:
         _check(output, images)
-        loss = F.binary_cross_entropy_with_logits(output, images, reduction="none").flatten(1).sum(1)
+        loss = F.binary_cross_entropy_with_logits(output, images, reduction="none").sum((1, 2, 3))
         if self.subtract_entropy:
             entropy = torch.special.entr(images) + torch.special.entr(1 - images)
-            loss = loss - entropy.flatten(1).sum(1)
+            loss = loss - entropy.sum((1, 2, 3))
         return loss
 
     def mean(self, output: Tensor) -> Tensor:
@@ -66,7 +66,7 @@ class GaussianPixels:
 
     def nll(self, output: Tensor, images: Tensor) -> Tensor:
         _check(output, images)
-        loss = (output - images).square().flatten(1).sum(1) / (2 * self.scale**2)
+        loss = (output - images).square().sum((1, 2, 3)) / (2 * self.scale**2)
         if self.normalised:
             loss = loss + images[0].numel() * math.log(self.scale * math.sqrt(2 * math.pi))
         return loss

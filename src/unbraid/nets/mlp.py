@@ -8,6 +8,7 @@ from torch import nn
 
 from unbraid.errors import UsageError, unknown_name
 from unbraid.nets.initialise import glorot
+from unbraid.nets.layers import CodeLinear
 from unbraid.nets.registry import Shape, register
 
 __all__ = ["fc", "linear", "mlp"]
@@ -44,13 +45,15 @@ def mlp(
         raise UsageError(f"width must be at least 1 and depth at least 0, got {width} and {depth}")
     down, up = (_sizes(layers, [width] * depth) for layers in (encoder, decoder))
     pixels = math.prod(shape)
-    encoder_layers = _layers([pixels, *down, heads * latents], activation)
-    decoder_layers = _layers([latents, *up, pixels], decoder_activation or activation)
-    last = encoder_layers[-1]
-    assert isinstance(last, nn.Linear)
+    first, last = (
+        CodeLinear(latents, up[0] if up else pixels),
+        CodeLinear(down[-1] if down else pixels, heads * latents),
+    )
+    into = [nn.Flatten(), *_hidden([pixels, *down], activation), last]
+    back = [first, *_hidden([*up, pixels], decoder_activation or activation, before=True)]
     return (
-        glorot(nn.Sequential(nn.Flatten(), *encoder_layers), heads=heads, last=last),
-        glorot(nn.Sequential(*decoder_layers, nn.Unflatten(1, (shape[2], shape[0], shape[1])))),
+        glorot(nn.Sequential(*into), heads=heads, last=last),
+        glorot(nn.Sequential(*back, nn.Unflatten(1, (shape[2], shape[0], shape[1])))),
     )
 
 
@@ -82,10 +85,12 @@ def _sizes(layers: int | Sequence[int] | None, default: list[int]) -> list[int]:
     return sizes
 
 
-def _layers(sizes: list[int], activation: str) -> list[nn.Module]:
+def _hidden(sizes: list[int], activation: str, before: bool = False) -> list[nn.Module]:
+    """Linear layers through the sizes, each followed by the activation, or preceded by it."""
     if activation not in ACTIVATIONS:
         raise unknown_name("activation", activation, ACTIVATIONS)
-    layers: list[nn.Module] = [nn.Linear(sizes[0], sizes[1])]
-    for inputs, outputs in pairwise(sizes[1:]):
-        layers += [ACTIVATIONS[activation](), nn.Linear(inputs, outputs)]
+    layers: list[nn.Module] = []
+    for inputs, outputs in pairwise(sizes):
+        pair = [nn.Linear(inputs, outputs), ACTIVATIONS[activation]()]
+        layers += pair[::-1] if before else pair
     return layers

@@ -5,7 +5,7 @@ from itertools import pairwise
 from torch import nn
 
 from unbraid.nets.initialise import kaiming
-from unbraid.nets.layers import Conv, Crop, Deconv, Pad, halvings, padded_size
+from unbraid.nets.layers import CodeLinear, Conv, Crop, Deconv, Pad, halvings, padded_size
 from unbraid.nets.registry import Shape, register
 
 __all__ = ["slow"]
@@ -30,10 +30,10 @@ def slow(shape: Shape, latents: int, *, heads: int = 2) -> tuple[nn.Module, nn.M
         nn.Conv2d(widths[-1], HIDDEN, (height, width)),
         nn.ReLU(),
         nn.Flatten(),
-        nn.Linear(HIDDEN, heads * latents),
+        CodeLinear(HIDDEN, heads * latents),
     )
     decoder = nn.Sequential(
-        nn.Linear(latents, HIDDEN),
+        CodeLinear(latents, HIDDEN),
         nn.ReLU(),
         nn.Unflatten(1, (HIDDEN, 1, 1)),
         nn.ConvTranspose2d(HIDDEN, widths[-1], (height, width)),
