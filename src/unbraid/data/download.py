@@ -160,9 +160,9 @@ def _gather(
         except _DroppedError as error:
             failures = 1 if part.done > before else failures + 1
             if failures >= tries:
+                kept = f"; {part.done:,} bytes are kept in {part.path}, the same command goes on from there"
                 raise DownloadError(
-                    f"could not download {part.url}: {error}, {tries} times in a row; {part.done:,} bytes are kept in "
-                    f"{part.path}, the same command goes on from there"
+                    f"could not download {part.url}: {error}, {tries} times in a row{kept if part.done else ''}"
                 ) from error
             time.sleep(wait * 2 ** (failures - 1))
 
