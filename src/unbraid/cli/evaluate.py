@@ -125,7 +125,7 @@ def _evaluate_run(
         print(f"wrote {path / 'scores.json'}")
     matrices = {title: scores[name].parts[part] for title, (name, part) in MATRICES.items() if name in scores}
     if matrices and isinstance(dataset, FactorDataset):
-        save_matrices(matrices, dataset.space.names, path / "factors.png")
+        save_matrices(matrices, dataset.space.names, path / "factors.png", summary.kl_per_latent)
         if not quiet:
             print(f"wrote {path / 'factors.png'}")
     return result

@@ -36,6 +36,8 @@ class TrainOptions:
     """Images per step."""
     device: str = "auto"
     """auto, cpu, cuda or mps."""
+    precision: Literal["auto", "fp32", "bf16"] = "auto"
+    """Of matrix products; auto is bf16 where the hardware multiplies it natively. Weights are always fp32."""
     threads: int = 1
     """CPU threads; several runs at once are faster with one each."""
     log_every: int = 100
@@ -71,6 +73,7 @@ def train_command(cls: type[Objective]) -> Callable[..., None]:
             seed=options.seed,
             batch_size=options.batch_size,
             device=options.device,
+            precision=options.precision,
             threads=options.threads,
             log_every=options.log_every,
             checkpoint_seconds=options.checkpoint_seconds,

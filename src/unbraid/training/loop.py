@@ -51,8 +51,17 @@ class Hook:
 class Loop:
     """Objective, model, optimisers and stream, advanced step by step. Knows nothing of files."""
 
-    def __init__(self, objective: Objective, model: nn.Module, stream: Stream, seed: int, device: torch.device) -> None:
+    def __init__(
+        self,
+        objective: Objective,
+        model: nn.Module,
+        stream: Stream,
+        seed: int,
+        device: torch.device,
+        precision: str = "auto",
+    ) -> None:
         self.objective, self.stream, self.seed, self.device = objective, stream, seed, device
+        self.precision = precision
         self.model = model.to(device)
         self.optimizers: dict[str, Optimizer] = objective.optimizers(self.model)
         self.players = {
@@ -71,7 +80,7 @@ class Loop:
         losses = self.objective.losses(self.model, inputs, self.step, self.noise)
         numbers: dict[str, float] = {}
         while True:
-            with numerics.autocast(self.device):
+            with numerics.autocast(self.device, self.precision):
                 item = next(losses, None)
             if item is None:
                 break

@@ -112,7 +112,7 @@ class Run:
         self._check(images)
         noise = torch.Generator(self.device).manual_seed(seed)
         parts: list[dict[str, Tensor]] = []
-        with torch.inference_mode(), numerics.autocast(self.device):
+        with torch.inference_mode(), numerics.autocast(self.device, "fp32"):
             for start in range(0, len(images), batch_size):
                 batch = numerics.to_tensor(images[start : start + batch_size], self.device)
                 parts.append(self.objective.describe(self.model, batch, noise))
@@ -124,16 +124,15 @@ class Run:
         if rows.ndim != 2:
             raise UsageError(f"codes must be [n, d], got shape {tuple(rows.shape)}")
         images = []
-        with torch.inference_mode(), numerics.autocast(self.device):
+        with torch.inference_mode(), numerics.autocast(self.device, "fp32"):
             for part in rows.split(batch_size):
-                output = self.objective.decode(self.model, part.to(self.device)).float()
-                images.append((output * 255).round().clamp(0, 255).to(torch.uint8).permute(0, 2, 3, 1).cpu().numpy())
+                images.append(numerics.to_array(self.objective.decode(self.model, part.to(self.device))))
         return np.concatenate(images)
 
     def _apply(self, function: Any, images: np.ndarray, batch_size: int) -> np.ndarray:
         self._check(images)
         outputs = []
-        with torch.inference_mode(), numerics.autocast(self.device):
+        with torch.inference_mode(), numerics.autocast(self.device, "fp32"):
             for start in range(0, len(images), batch_size):
                 batch = numerics.to_tensor(images[start : start + batch_size], self.device)
                 outputs.append(function(batch).float().cpu().numpy())

@@ -39,6 +39,7 @@ def train(
     seed: int = 0,
     batch_size: int = 64,
     device: str = "auto",
+    precision: str = "auto",
     threads: int = 1,
     log_every: int = 100,
     checkpoint_seconds: float = 30.0,
@@ -64,21 +65,27 @@ def train(
     if seed < 0:
         raise UsageError(f"seed must not be negative, got {seed}")
     numerics.setup(threads=threads)
+    where = numerics.device(device)
+    arithmetic = {"device": where.type, "precision": str(numerics.precision(where, precision)), "threads": threads}
     folder = _make_folder(Path(out))
     with exclusive(folder):
         if fresh:
             _clear(folder)
         info = _open_or_begin(folder, objective, dataset, seed, batch_size, log_every)
+        info["arithmetic"] = arithmetic
         generator = torch.Generator().manual_seed(int(counter_rng(seed, 0, INIT).integers(2**63)))
         loop = Loop(
             objective,
             objective.build(problem_of(dataset), generator),
             stream or make_stream(objective.needs, dataset, batch_size, seed),
             seed,
-            numerics.device(device),
+            where,
+            precision,
         )
         session = _Session(folder, info, loop, hooks, log_every, checkpoint_seconds, tensorboard)
-        session.run(steps, None if minutes is None else 60 * minutes, progress)
+        session.run(
+            None if steps is None else objective.updates(steps), None if minutes is None else 60 * minutes, progress
+        )
     return Run.open(folder, device=device)
 
 
