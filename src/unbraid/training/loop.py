@@ -76,7 +76,7 @@ class Loop:
     def advance(self) -> None:
         """One step: a batch, and one update of every player."""
         inputs = self._inputs(self.stream(self.step))
-        self.noise.manual_seed(int(counter_rng(self.seed, self.step, NOISE).integers(2**63)))
+        self.seed_noise()
         losses = self.objective.losses(self.model, inputs, self.step, self.noise)
         numbers: dict[str, float] = {}
         while True:
@@ -88,6 +88,10 @@ class Loop:
             numbers |= self._update(player, terms, prefix=f"{player}/" if numbers else "")
         self.step += 1
         self.means.add(numbers)
+
+    def seed_noise(self) -> None:
+        """Put the noise generator to where it belongs at this step: no state is carried over."""
+        self.noise.manual_seed(int(counter_rng(self.seed, self.step, NOISE).integers(2**63)))
 
     def state(self) -> dict[str, Any]:
         """What a checkpoint must hold beside tensors."""
