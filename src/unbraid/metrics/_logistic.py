@@ -1,30 +1,122 @@
-"""Multinomial logistic regression with every choice written down."""
+"""Multinomial logistic regression by Newton's method, with every choice written down."""
 
-import warnings
+from collections.abc import Callable
 
 import numpy as np
 
 __all__ = ["SOLVER", "fit_logistic", "log_probabilities"]
 
-SOLVER = {"solver": "lbfgs", "tol": 1e-4, "max_iter": 1000}
-"""Written into the settings of every score that fits one."""
+_TOLERANCE = 1e-6
+_ITERATIONS = 100
+SOLVER = {"solver": "newton-cg", "tol": _TOLERANCE, "max_iter": _ITERATIONS}
+"""Written into the settings of every score that fits one; ``tol`` bounds the gradient of the mean loss."""
 
 
 def fit_logistic(features: np.ndarray, labels: np.ndarray, *, c: float, balanced: bool = False) -> np.ndarray:
     """Weights ``[classes, d + 1]``, intercepts last, of an L2-penalised softmax regression on labels ``0..classes-1``.
 
-    Two classes share one line, as in binary logistic regression. Stopping at ``max_iter`` is part of the estimator
-    and not reported: scores read predictions, which settle long before the weights do.
+    Minimises ``c * sum of losses + 0.5 |w|^2`` without penalising intercepts, as scikit-learn does; with ``balanced`` a
+    sample of class ``k`` weighs ``n / (classes * n_k)``. Two classes share one line, so their penalty counts double.
+    Newton steps are solved by conjugate gradients, preconditioned by the Hessian of a part of the samples: collinear
+    codes and nearly separable classes, where first-order solvers crawl or stop early, cost no more than others.
     """
-    from sklearn.exceptions import ConvergenceWarning
-    from sklearn.linear_model import LogisticRegression
+    n, classes = len(labels), int(labels.max()) + 1
+    points = np.hstack([features, np.ones((n, 1))])
+    counts = np.bincount(labels, minlength=classes)
+    sample_weight = (n / (classes * counts))[labels] if balanced else np.ones(n)
+    penalty = np.full(points.shape[1], (2 if classes == 2 else 1) / c)
+    penalty[-1] = 0.0
+    rows = np.arange(n)
 
-    model = LogisticRegression(C=c, fit_intercept=True, class_weight="balanced" if balanced else None, **SOLVER)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model.fit(features, labels)
-    weights = np.hstack([model.coef_, model.intercept_[:, None]])
-    return np.vstack([np.zeros_like(weights), weights]) if len(weights) == 1 else weights
+    def loss(weights: np.ndarray) -> tuple[float, np.ndarray]:
+        scores = points @ weights.T
+        scores -= scores.max(axis=1, keepdims=True)
+        picked = scores[rows, labels]
+        np.exp(scores, out=scores)
+        total = scores.sum(axis=1)
+        scores /= total[:, None]
+        fit = sample_weight @ (np.log(total) - picked)
+        return float(fit + 0.5 * (penalty * weights**2).sum()), scores
+
+    weights = np.zeros((classes, points.shape[1]))
+    value, chances = loss(weights)
+    for _ in range(_ITERATIONS):
+        error = chances * sample_weight[:, None]
+        error[rows, labels] -= sample_weight
+        gradient = error.T @ points + penalty * weights
+        if np.abs(gradient).max() <= _TOLERANCE * n:
+            break
+        step = _newton_step(points, chances, sample_weight, penalty, gradient)
+        slope = float((gradient * step).sum())
+        length = 1.0
+        while length > 1e-10:
+            moved, new = loss(weights + length * step)
+            if moved <= value + 1e-4 * length * slope:
+                break
+            length /= 2
+        weights, value, chances = weights + length * step, moved, new
+    return weights
+
+
+def _newton_step(
+    points: np.ndarray, chances: np.ndarray, sample_weight: np.ndarray, penalty: np.ndarray, gradient: np.ndarray
+) -> np.ndarray:
+    """Solve ``H step = -gradient`` well enough for the next Newton iterate to profit (Dembo & Steihaug, 1983)."""
+    precondition = _rough_inverse(points, chances, sample_weight, penalty)
+    weighted = chances * sample_weight[:, None]
+
+    def curve(direction: np.ndarray) -> np.ndarray:
+        shift = points @ direction.T
+        shift -= np.einsum("nk,nk->n", chances, shift)[:, None]
+        shift *= weighted
+        return shift.T @ points + penalty * direction
+
+    step = np.zeros_like(gradient)
+    residual = -gradient
+    ready = precondition(residual)
+    direction, along = ready, float((residual * ready).sum())
+    goal = along * min(0.1, np.abs(gradient).max() / len(points)) ** 2
+    for _ in range(100):
+        bent = curve(direction)
+        bend = float((direction * bent).sum())
+        if bend <= 0:
+            break
+        step = step + along / bend * direction
+        residual = residual - along / bend * bent
+        ready = precondition(residual)
+        before, along = along, float((residual * ready).sum())
+        if along <= goal:
+            break
+        direction = ready + along / before * direction
+    return step if step.any() else -gradient
+
+
+def _rough_inverse(
+    points: np.ndarray, chances: np.ndarray, sample_weight: np.ndarray, penalty: np.ndarray
+) -> Callable[[np.ndarray], np.ndarray]:
+    """An approximate inverse of the Hessian, from at most 2,000 samples.
+
+    Neighbouring values of a factor pull against each other, so blocks per class would leave most of the work to the
+    conjugate gradients; only where the whole matrix would not fit do blocks have to do.
+    """
+    from scipy.linalg import cho_factor, cho_solve
+
+    (n, p), classes = points.shape, chances.shape[1]
+    some = np.random.default_rng(0).choice(n, min(n, 2_000), replace=False)
+    x, q, weight = points[some], chances[some], sample_weight[some] * n / len(some)
+    blocks = np.stack([(x * column[:, None]).T @ x for column in (q * weight[:, None]).T]) + np.diag(penalty)
+    if classes * p > 4_000:
+        inverse = np.linalg.inv(blocks + (1e-7 * np.trace(blocks.mean(axis=0)) / p + 1e-12) * np.eye(p))
+        return lambda residual: np.einsum("kij,kj->ki", inverse, residual)
+    crossed = (np.sqrt(weight)[:, None, None] * q[:, :, None] * x[:, None, :]).reshape(len(some), classes * p)
+    hessian = -(crossed.T @ crossed)
+    each = np.arange(classes)
+    hessian.reshape(classes, p, classes, p)[each, :, each, :] += blocks
+    # Equal shifts of all intercepts change nothing, and constant codes neither: give these directions some stiffness.
+    scale = np.trace(hessian) / len(hessian)
+    hessian.reshape(classes, p, classes, p)[:, -1, :, -1] += scale / classes
+    factor = cho_factor(hessian + (1e-7 * scale + 1e-12) * np.eye(len(hessian)), overwrite_a=True, check_finite=False)
+    return lambda residual: cho_solve(factor, residual.reshape(-1), check_finite=False).reshape(classes, p)
 
 
 def log_probabilities(weights: np.ndarray, features: np.ndarray) -> np.ndarray:

@@ -120,28 +120,31 @@ def lasso(gram: np.ndarray, alpha: float, *, tol: float = 1e-9, max_sweeps: int 
 
     ``gram`` is ``[m, d, m, d]`` with the inner products of standardised columns divided by n. The problem of
     source ``a`` and target column ``t`` is ``min 0.5 w'G_aa w - w'G_at + alpha |w|_1``; all ``m * m * d`` of them take
-    a step in the same coordinate at once, in the cyclic order that scikit-learn uses. Returns ``[m, d, m, d]``.
+    a step in the same coordinate at once, in the cyclic order that scikit-learn uses, and leave when no coordinate
+    moves by more than ``tol`` in a sweep. Returns ``[m, d, m, d]``.
     """
     m, d = gram.shape[:2]
-    cross = gram.reshape(m, d, m * d)
-    own = gram[np.arange(m), :, np.arange(m), :]  # [m, d, d]
-    weights = np.zeros_like(cross)
-    todo = np.arange(m)
+    own = gram[np.arange(m), :, np.arange(m), :].transpose(1, 2, 0)  # [d, d, m]
+    cross = gram.transpose(1, 0, 2, 3).reshape(d, m * m * d)  # one column per problem
+    source = np.repeat(np.arange(m), m * d)
+    found = np.zeros_like(cross)
+    left = np.arange(m * m * d)
+    weights = found.copy()
     for _ in range(max_sweeps):
-        here, inner, current = cross[todo], own[todo], weights[todo]
-        change = np.zeros(len(todo))
+        change = np.zeros(len(left))
         for j in range(d):
-            scale = inner[:, j, j]
-            pull = here[:, j] - np.einsum("ak,akt->at", inner[:, j], current) + scale[:, None] * current[:, j]
-            shrunk = np.sign(pull) * np.maximum(np.abs(pull) - alpha, 0)
-            new = shrunk / np.where(scale > 0, scale, 1)[:, None]
-            change = np.maximum(change, np.abs(new - current[:, j]).max(axis=1))
-            current[:, j] = new
-        weights[todo] = current
-        todo = todo[change > tol]
-        if not len(todo):
+            row = own[j][:, source]
+            scale = row[j]
+            pull = cross[j] - np.einsum("kp,kp->p", row, weights) + scale * weights[j]
+            new = np.sign(pull) * np.maximum(np.abs(pull) - alpha, 0) / np.where(scale > 0, scale, 1)
+            np.maximum(change, np.abs(new - weights[j]), out=change)
+            weights[j] = new
+        moving = change > tol
+        found[:, left] = weights
+        if not moving.any():
             break
-    return weights.reshape(m, d, m, d)
+        cross, weights, source, left = cross[:, moving], weights[:, moving], source[moving], left[moving]
+    return found.reshape(d, m, m, d).transpose(1, 0, 2, 3)
 
 
 def _ceiling(n: int, d: int, kind: str, alpha: float, seed: int) -> float:
