@@ -29,6 +29,7 @@ from unbraid.data.stream import (
     register_stream,
     stream_names,
 )
+from unbraid.data.two_batches import FewLabelsStream, TwoBatchStream
 from unbraid.data.variants import colored, noisy, scream
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "Entry",
     "FactorDataset",
     "FactorSpace",
+    "FewLabelsStream",
     "IdentityFactors",
     "ImageDataset",
     "ImageStore",
@@ -47,6 +49,7 @@ __all__ = [
     "Stream",
     "SubSpace",
     "Subset",
+    "TwoBatchStream",
     "Wrapper",
     "colored",
     "compare_dsprites",

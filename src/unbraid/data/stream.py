@@ -64,11 +64,15 @@ class IndependentStream:
         )
 
 
-_STREAMS: dict[str, Callable[[ImageDataset, int, int], Stream]] = {"images": IndependentStream}
+_STREAMS: dict[str, Callable[..., Stream]] = {"images": IndependentStream}
 
 
-def register_stream(kind: str, factory: Callable[[ImageDataset, int, int], Stream]) -> None:
-    """Make ``factory(dataset, batch_size, seed)`` the stream for objectives that say ``needs = kind``."""
+def register_stream(kind: str, factory: Callable[..., Stream]) -> None:
+    """Make ``factory(dataset, batch_size, seed)`` the stream for objectives that say ``needs = kind``.
+
+    Integer options of a stream can follow its name: ``needs = "few-labels:labels=100"`` calls
+    ``factory(dataset, batch_size, seed, labels=100)``.
+    """
     _STREAMS[kind] = factory
 
 
@@ -79,6 +83,8 @@ def stream_names() -> list[str]:
 
 def make_stream(kind: str, dataset: ImageDataset, batch_size: int, seed: int) -> Stream:
     """The stream of this kind over a data set."""
-    if kind not in _STREAMS:
-        raise unknown_name("kind of stream", kind, _STREAMS)
-    return _STREAMS[kind](dataset, batch_size, seed)
+    name, _, written = kind.partition(":")
+    if name not in _STREAMS:
+        raise unknown_name("kind of stream", name, _STREAMS)
+    options = {key: int(value) for key, _, value in (part.partition("=") for part in filter(None, written.split(",")))}
+    return _STREAMS[name](dataset, batch_size, seed, **options)

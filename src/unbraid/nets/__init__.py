@@ -1,6 +1,7 @@
 """Networks: encoders, decoders, what their outputs mean. Plain modules without training logic."""
 
 from unbraid.nets.conv import ConvDecoder, ConvEncoder, conv
+from unbraid.nets.discriminator import discriminator
 from unbraid.nets.initialise import glorot, kaiming
 from unbraid.nets.likelihood import Bernoulli, GaussianPixels, Likelihood, likelihood, likelihoods
 from unbraid.nets.mlp import fc, linear, mlp
@@ -19,6 +20,7 @@ __all__ = [
     "Shape",
     "build",
     "conv",
+    "discriminator",
     "fast_kernels",
     "fc",
     "glorot",

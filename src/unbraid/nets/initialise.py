@@ -1,11 +1,27 @@
 """Initial weights as the published architectures have them."""
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import torch
 from torch import nn
 
-__all__ = ["glorot", "kaiming"]
+__all__ = ["glorot", "kaiming", "seeded"]
+
+
+@contextmanager
+def seeded(generator: torch.Generator | None) -> Iterator[None]:
+    """Inside, torch's CPU generator follows from ``generator`` alone (without one: from seed 0), and is put back after.
+
+    Layers draw their default weights from the global generator; this makes them reproducible all the same.
+    """
+    seed = 0
+    if generator is not None:
+        seed = int(torch.randint(2**62, (), generator=generator, device=generator.device))
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(seed)
+        yield
 
 
 def glorot(module: nn.Module, *, heads: int = 1, last: nn.Linear | None = None) -> nn.Module:

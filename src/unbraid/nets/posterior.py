@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -33,7 +34,15 @@ class Gaussian:
         return cls(mean, logvar)
 
     def kl_per_latent(self) -> Tensor:
-        """KL divergence to the standard normal prior, in nats, ``[n, latents]``."""
+        """KL divergence to the standard normal prior, in nats, ``[n, latents]``; computed once, then remembered."""
+        # What was computed without gradients must not stand in for what needs them.
+        return self._kl_per_latent if torch.is_grad_enabled() else self._divergence()
+
+    @cached_property
+    def _kl_per_latent(self) -> Tensor:
+        return self._divergence()
+
+    def _divergence(self) -> Tensor:
         return 0.5 * (self.mean.square() + self.logvar.exp() - self.logvar - 1)
 
     def kl(self) -> Tensor:

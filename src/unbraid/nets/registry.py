@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from unbraid.errors import UsageError, unknown_name
+from unbraid.nets.initialise import seeded
 
 __all__ = ["Shape", "build", "names", "register"]
 
@@ -75,11 +76,7 @@ def build(
         raise UsageError(f"shape must be (height, width, channels), got {shape}")
     if latents < 1 or heads < 1:
         raise UsageError(f"latents and heads must be at least 1, got {latents} and {heads}")
-    seed = 0
-    if generator is not None:
-        seed = int(torch.randint(2**62, (), generator=generator, device=generator.device))
-    with torch.random.fork_rng(devices=[]):
-        torch.default_generator.manual_seed(seed)
+    with seeded(generator):
         return builder(tuple(shape), latents, heads=heads, **options)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from unbraid.errors import UsageError
-from unbraid.objectives.base import Inputs, Objective, Problem, Terms, register
+from unbraid.objectives.base import Inputs, Objective, Problem, Terms, check_positive, register
 
 if TYPE_CHECKING:
     import torch
@@ -33,26 +33,29 @@ class AutoencoderObjective(Objective):
     def __post_init__(self) -> None:
         if self.latents < 1:
             raise UsageError(f"latents must be at least 1, got {self.latents}")
-        if not self.learning_rate > 0:
-            raise UsageError(f"learning_rate must be positive, got {self.learning_rate}")
+        check_positive(self, "learning_rate")
 
     def heads(self) -> int:
         """How many numbers the encoder gives per latent."""
         return 1
 
     def build(self, problem: Problem, generator: torch.Generator) -> nn.Module:
+        """Encoder and decoder; ``model.problem`` stays at hand for losses that depend on the data set's size."""
         from torch import nn
 
         from unbraid import nets
 
         nets.likelihood(self.likelihood)
         encoder, decoder = nets.build(self.net, problem.shape, self.latents, heads=self.heads(), generator=generator)
-        return nn.ModuleDict({"encoder": encoder, "decoder": decoder})
+        model = nn.ModuleDict({"encoder": encoder, "decoder": decoder})
+        model.problem = problem  # type: ignore[assignment]
+        return model
 
     def optimizers(self, model: nn.Module) -> dict[str, torch.optim.Optimizer]:
         from torch.optim import Adam
 
-        return {"model": Adam(model.parameters(), lr=self.learning_rate, betas=(0.9, 0.999), eps=1e-8)}
+        parameters = [*model["encoder"].parameters(), *model["decoder"].parameters()]  # type: ignore[index]
+        return {"model": Adam(parameters, lr=self.learning_rate, betas=(0.9, 0.999), eps=1e-8, fused=True)}
 
     def reconstruction(self, output: Tensor, images: Tensor) -> Tensor:
         """Negative log-likelihood of each image, summed over pixels and channels: ``[n]``."""
@@ -87,7 +90,10 @@ class AE(AutoencoderObjective):
 
 @dataclass(frozen=True)
 class VAEObjective(AutoencoderObjective):
-    """A variational autoencoder; a method is its :meth:`penalty`, added to the reconstruction loss."""
+    """A variational autoencoder; a method is its :meth:`penalty`, added to the reconstruction loss.
+
+    The methods here call that sum ``penalty`` in the history, so that loss = reconstruction + penalty for all of them.
+    """
 
     def heads(self) -> int:
         return 2
@@ -95,6 +101,10 @@ class VAEObjective(AutoencoderObjective):
     def penalty(self, posterior: Gaussian, sample: Tensor, step: int) -> Terms:
         """What is added to the reconstruction loss, as scalars averaged over the batch."""
         raise UsageError(f"objective {self.name!r} has no penalty: define penalty(posterior, sample, step)")
+
+    def regulariser(self, model: nn.Module, inputs: Inputs, posterior: Gaussian, sample: Tensor, step: int) -> Terms:
+        """The wider form of :meth:`penalty`, for methods that also look at the model or the rest of the batch."""
+        return self.penalty(posterior, sample, step)
 
     def posterior(self, model: nn.Module, images: Tensor) -> Gaussian:
         """The approximate posterior q(z|x)."""
@@ -104,12 +114,15 @@ class VAEObjective(AutoencoderObjective):
 
     def loss(self, model: nn.Module, inputs: Inputs, step: int, noise: torch.Generator) -> Terms:
         posterior = self.posterior(model, inputs.images)
-        sample = posterior.sample(generator=noise)
+        return self.terms(model, inputs, posterior, posterior.sample(generator=noise), step)
+
+    def terms(self, model: nn.Module, inputs: Inputs, posterior: Gaussian, sample: Tensor, step: int) -> Terms:
+        """The loss of a batch whose posterior and sampled codes are known already."""
         output = model["decoder"](sample)  # type: ignore[index]
-        penalty = self.penalty(posterior, sample, step)
+        added = self.regulariser(model, inputs, posterior, sample, step)
         return Terms(
-            {"reconstruction": self.reconstruction(output, inputs.images).mean(), **penalty.terms},
-            {"kl": posterior.kl().mean(), **penalty.watched},
+            {"reconstruction": self.reconstruction(output, inputs.images).mean(), **added.terms},
+            {"kl": posterior.kl().mean(), **added.watched},
         )
 
     def encode(self, model: nn.Module, images: Tensor, noise: torch.Generator | None = None) -> Tensor:

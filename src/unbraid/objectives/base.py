@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -13,7 +14,19 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor, nn
 
-__all__ = ["Inputs", "Objective", "Problem", "Terms", "get", "make", "names", "options_of", "register"]
+__all__ = [
+    "Inputs",
+    "Objective",
+    "Problem",
+    "Terms",
+    "check_not_negative",
+    "check_positive",
+    "get",
+    "make",
+    "names",
+    "options_of",
+    "register",
+]
 
 
 @dataclass(frozen=True)
@@ -63,6 +76,10 @@ class Objective:
     name: ClassVar[str] = ""
     needs: ClassVar[str] = "images"
     """The kind of stream it trains on; see :func:`unbraid.data.stream_names`."""
+    sweep: ClassVar[tuple[str, tuple[float, ...]] | None] = None
+    """The option that sets the strength of the method and its published values, ascending; the axis of a study."""
+    regularisation: ClassVar[int] = 1
+    """1 if a larger value of the swept option regularises more, -1 if less."""
 
     def build(self, problem: Problem, generator: torch.Generator) -> nn.Module:
         """The model, with everything that is trained inside it; all random numbers come from ``generator``."""
@@ -75,6 +92,10 @@ class Objective:
         from torch.optim import Adam
 
         return {"model": Adam(model.parameters(), lr=1e-4)}
+
+    def updates(self, steps: int) -> int:
+        """How many updates a budget of ``steps`` means; a method may count otherwise to match published runs."""
+        return steps
 
     def losses(
         self, model: nn.Module, inputs: Inputs, step: int, noise: torch.Generator
@@ -150,6 +171,22 @@ def make(name: str, options: dict[str, Any] | None = None) -> Objective:
         if key not in known:
             raise unknown_name(f"option of objective {name!r}:", key, known)
     return cls(**(options or {}))
+
+
+def check_not_negative(objective: Objective, *fields: str) -> None:
+    """Refuse hyperparameters below zero, infinite or no numbers."""
+    for name in fields:
+        value = getattr(objective, name)
+        if not 0 <= value < math.inf:
+            raise UsageError(f"{name} must not be negative, got {value}; 0 switches it off")
+
+
+def check_positive(objective: Objective, *fields: str) -> None:
+    """Refuse hyperparameters that are not above zero, or infinite."""
+    for name in fields:
+        value = getattr(objective, name)
+        if not 0 < value < math.inf:
+            raise UsageError(f"{name} must be positive, got {value}")
 
 
 def options_of(objective: Objective) -> dict[str, Any]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from unbraid.errors import UsageError
 from unbraid.objectives.autoencoder import VAEObjective
-from unbraid.objectives.base import Terms, register
+from unbraid.objectives.base import Terms, check_not_negative, register
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -31,13 +30,14 @@ class VAE(VAEObjective):
 class BetaVAE(VAEObjective):
     """VAE whose KL term weighs beta times as much (Higgins et al., 2017)."""
 
+    sweep = ("beta", (1, 2, 4, 6, 8, 16))
+
     beta: float = 4.0
     """Weight of the KL divergence to the prior."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not self.beta >= 0:
-            raise UsageError(f"beta must not be negative, got {self.beta}")
+        check_not_negative(self, "beta")
 
     def penalty(self, posterior: Gaussian, sample: Tensor, step: int) -> Terms:
         return Terms({"penalty": self.beta * posterior.kl().mean()})

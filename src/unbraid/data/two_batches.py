@@ -1,0 +1,52 @@
+"""Streams with a second batch beside the first: from all images, or from the few whose factors are known."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from unbraid.data.dataset import FactorDataset, ImageDataset
+from unbraid.data.stream import Batch, IndependentStream, counter_rng, register_stream
+from unbraid.errors import UsageError
+
+__all__ = ["FewLabelsStream", "TwoBatchStream"]
+
+SECOND, LABELLED = 3, 4
+"""Purposes of the counter-based generator."""
+
+
+class TwoBatchStream(IndependentStream):
+    """Independent draws as ever, and as many again in ``partners``."""
+
+    def __call__(self, step: int) -> Batch:
+        rng = counter_rng(self.seed, step, SECOND)
+        index = self.dataset.sample_index(self.batch_size, rng)
+        return replace(super().__call__(step), partners=self.dataset.images(index, rng))
+
+
+class FewLabelsStream(IndependentStream):
+    """Independent draws, and in ``partners`` as many from a fixed set of labelled images.
+
+    ``labels`` of a batch are the factor values ``[n, K]`` of its partners. Which images are labelled follows from
+    ``label_seed`` alone, so that runs with other seeds share them; ``labelled`` holds their positions.
+    """
+
+    def __init__(
+        self, dataset: ImageDataset, batch_size: int, seed: int, *, labels: int = 1000, label_seed: int = 0
+    ) -> None:
+        super().__init__(dataset, batch_size, seed)
+        if not isinstance(dataset, FactorDataset):
+            raise UsageError(f"data set {dataset.name!r} has no known factors to take labels from")
+        if not 1 <= labels <= len(dataset):
+            raise UsageError(f"labels must lie in 1..{len(dataset)}, the images of {dataset.name!r}; got {labels}")
+        self.space = dataset.space
+        self.labelled: np.ndarray = counter_rng(label_seed, 0, LABELLED).choice(len(dataset), labels, replace=False)
+
+    def __call__(self, step: int) -> Batch:
+        rng = counter_rng(self.seed, step, SECOND)
+        index = self.labelled[rng.integers(len(self.labelled), size=self.batch_size)]
+        partners = self.dataset.images(index, rng)
+        return replace(super().__call__(step), partners=partners, labels=self.space.factors(index))
+
+
+register_stream("two-batches", TwoBatchStream)
+register_stream("few-labels", FewLabelsStream)
