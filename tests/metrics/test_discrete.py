@@ -7,7 +7,7 @@ from scipy.stats import chi2
 from sklearn.metrics import mutual_info_score
 
 from unbraid.errors import UsageError
-from unbraid.metrics._discrete import bin_codes, entropy, informative, mutual_information, relabel, top_two
+from unbraid.metrics._discrete import bin_codes, distinct, entropy, informative, mutual_information, relabel, top_two
 
 
 def test_information_of_all_pairs_equals_scikit_learn():
@@ -40,6 +40,13 @@ def test_quantile_bins_hold_equally_many_and_ignore_an_outlier():
 def test_a_constant_column_lands_in_one_bin():
     for binning in ("width", "quantile"):
         assert np.ptp(bin_codes(np.full((5, 1), 3.7), 20, binning)) == 0
+
+
+@given(st.lists(st.integers(-(10**6), 10**6), min_size=1, max_size=40), st.sampled_from([1, 10**4]))
+def test_distinct_values_are_those_of_numpy(values, divisor):
+    column = np.array(values) // divisor  # close together and far apart
+    for ours, numpys in zip(distinct(column), np.unique(column, return_inverse=True), strict=True):
+        np.testing.assert_array_equal(ours, numpys)
 
 
 def test_labels_are_numbered_in_their_order():

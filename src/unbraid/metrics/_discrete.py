@@ -10,6 +10,7 @@ __all__ = [
     "Binning",
     "bin_codes",
     "code_information",
+    "distinct",
     "entropy",
     "identity_code",
     "informative",
@@ -47,12 +48,28 @@ def bin_codes(codes: np.ndarray, bins: int = 20, binning: Binning = "width") -> 
     return binned
 
 
+def distinct(column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The sorted distinct values of integers, and each entry's position among them.
+
+    The same as ``np.unique`` with the inverse; where the values lie close together, as indices do, a table of those
+    that occur replaces the sorting.
+    """
+    low, high = int(column.min()), int(column.max())
+    if high - low > 4 * len(column) + 1_000:
+        values, where = np.unique(column, return_inverse=True)
+        return values, where.reshape(-1)
+    offset = column - low
+    occurs = np.zeros(high - low + 1, dtype=bool)
+    occurs[offset] = True
+    return np.flatnonzero(occurs) + low, (np.cumsum(occurs) - 1)[offset]
+
+
 def relabel(factors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The values of each column numbered from 0 in their order, and how many there are: ``[n, K]`` and ``[K]``."""
     labels = np.empty(factors.shape, dtype=np.int64)
     sizes = np.empty(factors.shape[1], dtype=np.int64)
     for column in range(factors.shape[1]):
-        values, labels[:, column] = np.unique(factors[:, column], return_inverse=True)
+        values, labels[:, column] = distinct(factors[:, column])
         sizes[column] = len(values)
     return labels, sizes
 

@@ -7,6 +7,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from unbraid.errors import UsageError
+from unbraid.metrics._discrete import distinct
 from unbraid.metrics._score import check_codes
 
 __all__ = ["Encode", "FactorData", "Representation", "Space", "check_space", "encode_index", "encoder_of"]
@@ -77,14 +78,14 @@ def encode_index(
     Where images depend on chance as well (``data.stochastic``) every draw is an image of its own, seeded by ``seed``.
     """
     stochastic = bool(getattr(data, "stochastic", False))
-    distinct, where = (index, None) if stochastic else np.unique(index, return_inverse=True)
+    wanted, where = (index, None) if stochastic else distinct(index)
     rng = np.random.default_rng(seed)
     parts = []
-    for start in range(0, len(distinct), batch_size):
-        batch = distinct[start : start + batch_size]
+    for start in range(0, len(wanted), batch_size):
+        batch = wanted[start : start + batch_size]
         codes = np.asarray(encode(data.images(batch, rng)))
         if codes.ndim != 2 or len(codes) != len(batch):
             raise UsageError(f"encode must return [{len(batch)}, d] for {len(batch)} images, got shape {codes.shape}")
         parts.append(codes)
     table = check_codes(np.concatenate(parts), name="codes from encode")
-    return table if where is None else table[where.reshape(-1)]
+    return table if where is None else table[where]

@@ -6,7 +6,7 @@ import numpy as np
 
 from unbraid.metrics._encode import Space
 
-__all__ = ["Groups", "Pairs", "draw_groups", "draw_pairs"]
+__all__ = ["Groups", "Pairs", "draw_groups", "draw_pairs", "ideal_codes"]
 
 
 @dataclass(frozen=True)
@@ -50,3 +50,9 @@ def draw_groups(space: Space, points: int, batch: int, plain: int, rng: np.rando
     factors[rows, column] = factors[first, column]
     index = space.index(factors).reshape(points, batch)
     return Groups(shared, index, space.index(space.sample(plain, rng)))
+
+
+def ideal_codes(space: Space, index: np.ndarray) -> np.ndarray:
+    """The factors themselves as codes, each with the variance 1 that uniform draws give it: ``[n, K]``."""
+    sizes = np.array(space.sizes)
+    return space.factors(index) / np.sqrt((sizes**2 - 1) / 12)

@@ -6,7 +6,7 @@ import numpy as np
 
 from unbraid.errors import UsageError
 from unbraid.metrics._encode import FactorData, Space, check_space, encode_index, encoder_of
-from unbraid.metrics._interventions import Pairs, draw_pairs
+from unbraid.metrics._interventions import Pairs, draw_pairs, ideal_codes
 from unbraid.metrics._kinds import standardize
 from unbraid.metrics._logistic import SOLVER, fit_logistic, log_probabilities
 from unbraid.metrics._score import Score
@@ -44,13 +44,13 @@ def beta_vae(
 
 def score_pairs(codes: np.ndarray, pairs: Pairs, space: Space, *, train: int, rescale: bool, seed: int) -> Score:
     """The score from the codes of ``pairs.index`` in its order, the first ``train`` points for training."""
-    factors = standardize(space.factors(pairs.index.reshape(-1)).astype(np.float64))
+    ideal = ideal_codes(space, pairs.index.reshape(-1))
     accuracy, per_factor = _accuracy(_differences(codes, pairs), pairs.shared, train, rescale)
     points, batch = pairs.index.shape[:2]
     return Score(
         "beta_vae",
         accuracy,
-        _accuracy(_differences(factors, pairs), pairs.shared, train, rescale)[0],
+        _accuracy(_differences(ideal, pairs), pairs.shared, train, rescale)[0],
         {"per_factor": per_factor},
         {
             "estimator": "multinomial logistic regression",

@@ -6,8 +6,7 @@ import numpy as np
 
 from unbraid.errors import UsageError
 from unbraid.metrics._encode import FactorData, Space, check_space, encode_index, encoder_of
-from unbraid.metrics._interventions import Groups, draw_groups
-from unbraid.metrics._kinds import standardize
+from unbraid.metrics._interventions import Groups, draw_groups, ideal_codes
 from unbraid.metrics._score import Score
 
 __all__ = ["factor_vae", "score_groups"]
@@ -49,8 +48,7 @@ def score_groups(
 ) -> Score:
     """The score from the codes of ``groups.plain`` and then ``groups.index``; ``train`` points make the rule."""
     value, votes, rule, active = _accuracy(codes, groups, len(space.sizes), train, min_std, relative)
-    factors = space.factors(np.concatenate([groups.plain, groups.index.reshape(-1)]))
-    ideal = standardize(factors.astype(np.float64))
+    ideal = ideal_codes(space, np.concatenate([groups.plain, groups.index.reshape(-1)]))
     return Score(
         "factor_vae",
         value,
