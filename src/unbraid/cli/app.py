@@ -14,12 +14,16 @@ from tyro.conf import OmitArgPrefixes, OmitSubcommandPrefixes, Suppress, subcomm
 from unbraid import objectives
 from unbraid.cli.data import data_get, data_list, data_show
 from unbraid.cli.evaluate import evaluate_command
+from unbraid.cli.study import study_report, study_run, study_status
 from unbraid.cli.theory import theory_impossibility
 from unbraid.cli.train import train_command
 from unbraid.cli.traverse import traverse_command
 from unbraid.errors import UsageError, unknown_name
 
-__all__ = ["main"]
+__all__ = ["PLUGINS", "main"]
+
+PLUGINS: list[Path] = []
+"""Files imported by ``--plugin``; worker processes import them too."""
 
 Tree = dict[str, "Callable[..., None] | Tree"]
 
@@ -30,6 +34,7 @@ Start: unbraid train beta-vae --data sprites32 --beta 4 --steps 2000 --seed 0 --
 GROUPS = {
     "train": "Train an objective on a data set into a run folder, or go on with it.",
     "data": "Data sets: list, show, get.",
+    "study": "Many runs as one experiment: run, status, report.",
     "theory": "Theorems one can run: the impossibility of unsupervised disentanglement.",
 }
 
@@ -41,6 +46,7 @@ def commands() -> Tree:
         "evaluate": evaluate_command,
         "traverse": traverse_command,
         "data": {"list": data_list, "show": data_show, "get": data_get},
+        "study": {"run": study_run, "status": study_status, "report": study_report},
         "theory": {"impossibility": theory_impossibility},
     }
 
@@ -125,3 +131,5 @@ def _import_file(path: Path) -> None:
     module = importlib.util.module_from_spec(spec)
     sys.modules[path.stem] = module
     spec.loader.exec_module(module)
+    if path not in PLUGINS:
+        PLUGINS.append(path)

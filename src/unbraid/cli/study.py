@@ -1,0 +1,169 @@
+"""unbraid study run | status | report"""
+
+from __future__ import annotations
+
+import json as json_module
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from tyro.conf import Positional, arg
+
+if TYPE_CHECKING:
+    from unbraid.study import Coverage, StudyFolder
+    from unbraid.study.folder import State
+
+__all__ = ["study_report", "study_run", "study_status"]
+
+
+def study_run(
+    study: Positional[str],
+    *,
+    out: Path,
+    workers: Annotated[int | None, arg(metavar="INT")] = None,
+    engine: Literal["process", "ray"] = "process",
+    address: Annotated[str | None, arg(metavar="STR")] = None,
+    index: Annotated[str | None, arg(metavar="START:STOP")] = None,
+    stage: Literal["all", "train", "evaluate"] = "all",
+    retry_failed: bool = False,
+    reevaluate: bool = False,
+    progress: Literal["auto", "bar", "lines", "none"] = "auto",
+    json: bool = False,
+) -> None:
+    """Train and measure every run of a study; the same command again goes on where it stopped.
+
+    Several of these commands may work in one folder at once, also from machines that share it. Ends with exit code 1 if
+    runs failed.
+
+    Args:
+        study: A study file (TOML), or a preset: smoke (a minute), small (an evening on two cores), paper (12,600 runs).
+        out: Folder of the study.
+        workers: Runs at a time, one thread each (otherwise one per core).
+        engine: process for this machine, ray for a cluster.
+        address: Ray cluster to join (otherwise a Ray is started on this machine).
+        index: Only these runs, such as 0:100; for sharing a study among machines.
+        stage: Only train, or only measure what is trained.
+        retry_failed: Try runs again that failed earlier.
+        reevaluate: Accept changed evaluation settings, and measure all runs anew.
+        progress: How progress is shown (on stderr).
+        json: Print the result as JSON.
+    """
+    from unbraid.cli.app import PLUGINS
+    from unbraid.errors import UsageError
+    from unbraid.study.file import read_study
+    from unbraid.study.grid import parse_index
+
+    plan = read_study(study)  # before torch is imported: a wrong key is answered at once
+    indices = parse_index(index, len(plan))
+    if engine == "process" and address is not None:
+        raise UsageError(f"--address {address} is for --engine ray")
+    from unbraid.selection import make_engine
+    from unbraid.study import coverage, run_study, write_table
+
+    stages: tuple[Literal["train", "evaluate"], ...] = ("train", "evaluate") if stage == "all" else (stage,)
+    folder = run_study(
+        plan,
+        out,
+        engine=make_engine(engine, workers=workers, address=address),
+        indices=indices,
+        stages=stages,
+        retry_failed=retry_failed,
+        reevaluate=reevaluate,
+        plugins=[str(path.absolute()) for path in PLUGINS],
+        progress=progress,
+    )
+    table = write_table(folder)
+    found = coverage(folder, indices)
+    _tell(folder, found, json, table)
+    if found.errors:
+        raise SystemExit(1)
+
+
+def study_status(folder: Positional[Path], *, json: bool = False) -> None:
+    """Say how far a study is: runs by state, and why runs failed.
+
+    Args:
+        folder: Folder of the study.
+        json: Print the result as JSON.
+    """
+    from unbraid.study import coverage, open_study
+
+    opened = open_study(folder)
+    _tell(opened, coverage(opened), json)
+
+
+def study_report(folder: Positional[Path], *, json: bool = False) -> None:
+    """Collect a study's table and answer its five questions with tables and plots, in FOLDER/report.
+
+    Args:
+        folder: Folder of the study.
+        json: Print the result as JSON.
+    """
+    import polars as pl
+
+    from unbraid.study import answer_all, coverage, open_study, write_table
+
+    opened = open_study(folder)
+    path = write_table(opened)
+    table = pl.read_parquet(path).filter(pl.col("status") == "evaluated")
+    found = coverage(opened)
+    answers = answer_all(table, folder / "report") if len(table) else []
+    if json:
+        told = _as_json(opened, found) | {
+            "table": str(path),
+            "answers": {answer.name: answer.missing or "written" for answer in answers},
+        }
+        print(json_module.dumps(told))
+        return
+    _tell(opened, found, json, path)
+    for answer in answers:
+        result = f"not answered, {answer.missing}" if answer.missing else f"{folder / 'report' / answer.name}.csv"
+        print(f"question {answer.analysis.question}: {answer.analysis.title}: {result}")
+    if not answers:
+        print("no run has been measured yet: nothing to answer the questions with")
+
+
+def _as_json(folder: StudyFolder, found: Coverage) -> dict[str, object]:
+    return {
+        "study": folder.study.name,
+        "folder": str(folder.path),
+        "runs": len(found.states),
+        "states": dict(Counter(found.states.values())),
+        "failures": {str(index): error for index, error in found.errors.items()},
+    }
+
+
+def _tell(folder: StudyFolder, found: Coverage, json: bool, table: Path | None = None) -> None:
+    if json:
+        print(json_module.dumps(_as_json(folder, found) | ({} if table is None else {"table": str(table)})))
+        return
+    states = Counter(found.states.values())
+    shown = ", ".join(f"{states[state]} {state}" for state in _ORDER if states[state])
+    print(f"{folder.study.name}: {len(found.states)} runs: {shown}")
+    missing = found.missing()
+    if missing:
+        print(f"without scores: {_ranges(missing)}")
+    for index, error in list(found.errors.items())[:10]:
+        print(f"  run {index:05d} failed: {error}")
+    if len(found.errors) > 10:
+        print(f"  and {len(found.errors) - 10} more: see {folder.path / 'failures'}")
+    if found.errors:
+        print("give --retry-failed to `unbraid study run` to try them again")
+    if table is not None:
+        print(f"wrote {table}")
+        print(f"next: unbraid study report {folder.path}")
+
+
+_ORDER: tuple[State, ...] = ("evaluated", "trained", "started", "pending", "failed")
+
+
+def _ranges(indices: list[int]) -> str:
+    """Sorted indices in words: ``0-4, 7, 9-10``."""
+    parts: list[list[int]] = []
+    for index in indices:
+        if parts and index == parts[-1][1] + 1:
+            parts[-1][1] = index
+        else:
+            parts.append([index, index])
+    words = [str(first) if first == last else f"{first}-{last}" for first, last in parts]
+    return ", ".join(words[:12]) + (f", ... ({len(indices)} in all)" if len(words) > 12 else "")

@@ -1,0 +1,56 @@
+"""Many runs as one experiment: read a study file, run it, collect its table, ask it questions.
+
+Names are imported when first used: the analyses do without torch, the runner does not.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from unbraid.study.analysis import ANALYSES as ANALYSES
+    from unbraid.study.analysis import answer_all as answer_all
+    from unbraid.study.evaluation import evaluate_run as evaluate_run
+    from unbraid.study.file import parse_study as parse_study
+    from unbraid.study.file import read_study as read_study
+    from unbraid.study.folder import StudyFolder as StudyFolder
+    from unbraid.study.folder import open_study as open_study
+    from unbraid.study.grid import Evaluation as Evaluation
+    from unbraid.study.grid import RunSpec as RunSpec
+    from unbraid.study.grid import Setting as Setting
+    from unbraid.study.grid import Study as Study
+    from unbraid.study.presets import PRESETS as PRESETS
+    from unbraid.study.runner import Coverage as Coverage
+    from unbraid.study.runner import coverage as coverage
+    from unbraid.study.runner import run_study as run_study
+    from unbraid.study.table import make_table as make_table
+    from unbraid.study.table import write_table as write_table
+
+_HOMES = {
+    "ANALYSES": "analysis",
+    "Coverage": "runner",
+    "Evaluation": "grid",
+    "PRESETS": "presets",
+    "RunSpec": "grid",
+    "Setting": "grid",
+    "Study": "grid",
+    "StudyFolder": "folder",
+    "answer_all": "analysis",
+    "coverage": "runner",
+    "evaluate_run": "evaluation",
+    "make_table": "table",
+    "open_study": "folder",
+    "parse_study": "file",
+    "read_study": "file",
+    "run_study": "runner",
+    "write_table": "table",
+}
+
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(f"unbraid.study.{_HOMES[name]}"), name)
+    raise AttributeError(f"module 'unbraid.study' has no attribute {name!r}")

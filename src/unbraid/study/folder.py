@@ -1,0 +1,175 @@
+"""The folder of a study: what is done is what its files say.
+
+::
+
+    study.json            the study, all defaults written out
+    runs/00042/           a run folder, with scores-mean.json, scores-sampled.json, codes.npz, evaluation.json
+    runs/.00042.lock      held by the process at work on it; the system lets go even after kill -9
+    failures/00042.json   why it failed
+    table.parquet         one row per run and representation
+
+There is no other record, so parts computed on several machines merge by copying, and deleting a run's folder makes it
+to be done again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Literal
+
+from unbraid.errors import UsageError
+from unbraid.study.grid import Study
+from unbraid.training.files import read_json, write_json
+
+__all__ = ["EVALUATION", "RECORD", "State", "StudyFolder", "begin_study", "codes_file", "open_study", "scores_file"]
+
+RECORD, EVALUATION = "study.json", "evaluation.json"
+
+State = Literal["pending", "started", "trained", "evaluated", "failed"]
+
+
+def scores_file(run: Path, representation: str) -> Path:
+    """Where a run's scores lie."""
+    return run / f"scores-{representation}.json"
+
+
+def codes_file(run: Path) -> Path:
+    """Where a run's codes of the images shared by all lie, for UDR."""
+    return run / "codes.npz"
+
+
+class StudyFolder:
+    """A study with its place on disk."""
+
+    def __init__(self, path: Path, study: Study) -> None:
+        self.path, self.study = path, study
+        self.evaluation: dict[str, Any] = study.to_json()["evaluation"]
+
+    def run(self, index: int) -> Path:
+        return self.path / "runs" / f"{index:05d}"
+
+    def failure(self, index: int) -> dict[str, Any] | None:
+        """What is known of a failed run: stage, error, traceback."""
+        path = self._failure_file(index)
+        return read_json(path) if path.exists() else None
+
+    def record_failure(self, index: int, stage: str, error: str, traceback: str) -> None:
+        path = self._failure_file(index)
+        path.parent.mkdir(exist_ok=True)
+        write_json(path, {"stage": stage, "error": error, "traceback": traceback})
+
+    def forget_failure(self, index: int) -> None:
+        self._failure_file(index).unlink(missing_ok=True)
+
+    def _failure_file(self, index: int) -> Path:
+        return self.path / "failures" / f"{index:05d}.json"
+
+    def state(self, index: int) -> State:
+        """How far a run is."""
+        if self._failure_file(index).exists():
+            return "failed"
+        return self.progress(index)
+
+    def progress(self, index: int) -> State:
+        """How far a run is, whether or not the next stage failed."""
+        run = self.run(index)
+        if (run / EVALUATION).exists() and self._is_current(run):
+            return "evaluated"
+        if not (run / "run.json").exists():
+            return "pending"
+        return "trained" if read_json(run / "run.json").get("status") == "finished" else "started"
+
+    def _is_current(self, run: Path) -> bool:
+        return bool(read_json(run / EVALUATION).get("settings") == self.evaluation)
+
+    @contextlib.contextmanager
+    def claim(self, index: int) -> Iterator[bool]:
+        """Try to become the one that works on a run; gives whether it worked."""
+        with claim(self.path / "runs" / f".{index:05d}.lock") as held:
+            yield held
+
+    def claimed(self, index: int) -> bool:
+        """Whether some process is at work on a run."""
+        with self.claim(index) as held:
+            return not held
+
+
+@contextlib.contextmanager
+def claim(path: Path, *, wait: bool = False) -> Iterator[bool]:
+    """Hold a lock file; without ``wait`` gives whether it was free."""
+    with path.open("a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            yield False
+            return
+        yield True
+
+
+def open_study(path: str | Path) -> StudyFolder:
+    """Open the folder of a study."""
+    folder = Path(path)
+    if not (folder / RECORD).exists():
+        raise UsageError(
+            f"{folder} holds no study: it has no {RECORD}. Start one: unbraid study run smoke --out {folder}"
+        )
+    return StudyFolder(folder, Study.from_json(read_json(folder / RECORD), str(folder / RECORD)))
+
+
+def begin_study(path: Path, study: Study, *, reevaluate: bool = False) -> StudyFolder:
+    """Make the folder of a study, or go on in it if no run it holds changes its meaning.
+
+    Accepted between two calls: more data sets at the end of the list (or more networks or numbers of steps, whichever
+    is the slowest axis), because every old index keeps its run; and, with ``reevaluate``, another way of measuring.
+    """
+    try:
+        (path / "runs").mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"cannot write to {path} ({error.strerror}); choose another folder (--out)") from error
+    with claim(path / ".lock", wait=True):
+        if (path / RECORD).exists():
+            stored = open_study(path).study
+            _check_same_runs(path, stored, study)
+            if not reevaluate:
+                _check_same_evaluation(path, stored, study)
+        write_json(path / RECORD, study.to_json())
+    return StudyFolder(path, study)
+
+
+def _check_same_runs(path: Path, stored: Study, study: Study) -> None:
+    if len(study) >= len(stored) and all(stored[index] == study[index] for index in range(len(stored))):
+        return
+    old, new = stored.to_json(), study.to_json()
+    keys = ("data", "settings", "seeds", "steps", "nets", "batch_size", "precision")
+    key = next(key for key in keys if old[key] != new[key])
+    words = {"settings": "objectives", "nets": "net"}
+    before, after = (_settings_words(old[key], new[key])) if key == "settings" else (old[key], new[key])
+    raise UsageError(
+        f"{study.source}: {words.get(key, key)} is now {after}, but {path} was begun with {before}, and its runs would "
+        f"change their meaning. Undo the edit, or give the edited study its own folder (--out)"
+    )
+
+
+def _settings_words(old: list[dict[str, Any]], new: list[dict[str, Any]]) -> tuple[str, str]:
+    def words(settings: list[dict[str, Any]], position: int) -> str:
+        if position >= len(settings):
+            return "nothing"
+        setting = settings[position]
+        return f"{setting['objective']} {setting['options']}"
+
+    first = next(i for i in range(max(len(old), len(new))) if old[i : i + 1] != new[i : i + 1])
+    return words(old, first), words(new, first)
+
+
+def _check_same_evaluation(path: Path, stored: Study, study: Study) -> None:
+    old, new = asdict(stored.evaluation), asdict(study.evaluation)
+    for key, value in new.items():
+        if old[key] != value:
+            raise UsageError(
+                f"{study.source}: evaluation.{key} is now {value!r}, but {path} was measured with {old[key]!r}. "
+                "Undo the edit, or give --reevaluate to measure all its runs anew"
+            )
