@@ -278,9 +278,8 @@ def evaluation(study: bool) -> None:
     from unbraid.nets import build
 
     torch.set_num_threads(1)
-    torch.manual_seed(0)
     dsprites = data.load("dsprites")
-    encoder, _ = build("conv", dsprites.shape, 10)
+    encoder, _ = build("conv", dsprites.shape, 10, generator=torch.Generator().manual_seed(0))
 
     def encode(images: np.ndarray) -> np.ndarray:
         with torch.inference_mode():

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -10,7 +11,7 @@ from unbraid.errors import UsageError
 from unbraid.metrics._discrete import distinct
 from unbraid.metrics._score import check_codes
 
-__all__ = ["Encode", "FactorData", "Representation", "Space", "check_space", "encode_index", "encoder_of"]
+__all__ = ["Encode", "Encoded", "FactorData", "Representation", "Space", "check_space", "encode_index", "encoder_of"]
 
 Representation = Literal["mean", "sampled"]
 Encode = Callable[[np.ndarray], Any]
@@ -70,15 +71,33 @@ def encoder_of(run_or_encode: Any, representation: Representation = "mean", seed
     return lambda images: method(images, kind="sampled", seed=int(noise.integers(2**31)))
 
 
+@dataclass(frozen=True)
+class Encoded:
+    """Codes of many draws from few images: row ``i`` of the draws has the code ``table[where[i]]``."""
+
+    table: np.ndarray
+    where: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.where)
+
+    def __getitem__(self, rows: slice) -> np.ndarray:
+        return self.table[self.where[rows]]
+
+    def part(self, rows: slice) -> "Encoded":
+        """The same table, some of the draws."""
+        return Encoded(self.table, self.where[rows])
+
+
 def encode_index(
     encode: Encode, data: FactorData, index: np.ndarray, *, seed: int = 0, batch_size: int = 1024
-) -> np.ndarray:
-    """Codes float64 ``[n, d]`` of the images at these positions; a position that comes twice is encoded once.
+) -> Encoded:
+    """Codes of the images at these positions; a position that comes twice is encoded once.
 
     Where images depend on chance as well (``data.stochastic``) every draw is an image of its own, seeded by ``seed``.
     """
     stochastic = bool(getattr(data, "stochastic", False))
-    wanted, where = (index, None) if stochastic else distinct(index)
+    wanted, where = (index, np.arange(len(index))) if stochastic else distinct(index)
     rng = np.random.default_rng(seed)
     parts = []
     for start in range(0, len(wanted), batch_size):
@@ -87,5 +106,4 @@ def encode_index(
         if codes.ndim != 2 or len(codes) != len(batch):
             raise UsageError(f"encode must return [{len(batch)}, d] for {len(batch)} images, got shape {codes.shape}")
         parts.append(codes)
-    table = check_codes(np.concatenate(parts), name="codes from encode")
-    return table if where is None else table[where]
+    return Encoded(check_codes(np.concatenate(parts), name="codes from encode"), where)

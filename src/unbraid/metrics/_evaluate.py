@@ -77,10 +77,10 @@ def evaluate(
     began = time.perf_counter()
     codes = encode_index(encode, data, np.concatenate(list(drawn.values())), seed=seed, batch_size=batch_size)
     ends = np.cumsum([len(index) for index in drawn.values()])
-    parts = dict(zip(drawn, np.split(codes, ends[:-1]), strict=True))
+    parts = {part: codes.part(slice(end - len(drawn[part]), end)) for part, end in zip(drawn, ends, strict=True)}
     about = {"representation": representation, "encoding_seconds": time.perf_counter() - began}
 
-    factors = {part: space.factors(drawn[part]) for part in ("train", "test")}
+    samples = {part: (parts[part][:], space.factors(drawn[part])) for part in ("train", "test")}
     scores: dict[str, Score] = {}
     for entry in chosen:
         say(entry.name)
@@ -96,8 +96,8 @@ def evaluate(
         else:
             score = _call(
                 entry,
-                (parts["train"], factors["train"]),
-                (parts["test"], factors["test"]),
+                samples["train"],
+                samples["test"],
                 tuple(space.kinds) if kinds else None,
                 seed,
                 extra.get(entry.name, {}),

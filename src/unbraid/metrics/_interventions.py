@@ -1,12 +1,20 @@
 """The draws behind the two interventional scores: images that share one factor's value and differ in all others."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from unbraid.metrics._encode import Space
 
-__all__ = ["Groups", "Pairs", "draw_groups", "draw_pairs", "ideal_codes"]
+__all__ = ["Groups", "Ideal", "Pairs", "Rows", "by_points", "draw_groups", "draw_pairs"]
+
+
+class Rows(Protocol):
+    """Codes that are looked up by the rows asked for."""
+
+    def __getitem__(self, rows: slice) -> np.ndarray: ...
 
 
 @dataclass(frozen=True)
@@ -52,7 +60,28 @@ def draw_groups(space: Space, points: int, batch: int, plain: int, rng: np.rando
     return Groups(shared, index, space.index(space.sample(plain, rng)))
 
 
-def ideal_codes(space: Space, index: np.ndarray) -> np.ndarray:
-    """The factors themselves as codes, each with the variance 1 that uniform draws give it: ``[n, K]``."""
-    sizes = np.array(space.sizes)
-    return space.factors(index) / np.sqrt((sizes**2 - 1) / 12)
+class Ideal:
+    """The factors themselves as codes of drawn positions, each with the variance 1 that uniform draws give it."""
+
+    def __init__(self, space: Space, index: np.ndarray) -> None:
+        self.space, self.index = space, index
+        self.scale = np.sqrt((np.array(space.sizes) ** 2 - 1) / 12)
+
+    def __getitem__(self, rows: slice) -> np.ndarray:
+        return self.space.factors(self.index[rows]) / self.scale
+
+
+def by_points(
+    codes: Rows, first: int, points: int, rows_per_point: int, summary: Callable[[np.ndarray], np.ndarray]
+) -> np.ndarray:
+    """``summary`` of the codes ``[points, rows, d]`` of some points at a time: millions of rows would not fit a cache.
+
+    ``first`` is the row at which the first point begins.
+    """
+    some = max(1, 50_000 // rows_per_point)
+    parts = []
+    for start in range(0, points, some):
+        stop = min(start + some, points)
+        rows = codes[slice(first + start * rows_per_point, first + stop * rows_per_point)]
+        parts.append(summary(rows.reshape(stop - start, rows_per_point, -1)))
+    return np.concatenate(parts)

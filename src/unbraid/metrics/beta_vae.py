@@ -6,7 +6,7 @@ import numpy as np
 
 from unbraid.errors import UsageError
 from unbraid.metrics._encode import FactorData, Space, check_space, encode_index, encoder_of
-from unbraid.metrics._interventions import Pairs, draw_pairs, ideal_codes
+from unbraid.metrics._interventions import Ideal, Pairs, Rows, by_points, draw_pairs
 from unbraid.metrics._kinds import standardize
 from unbraid.metrics._logistic import SOLVER, fit_logistic, log_probabilities
 from unbraid.metrics._score import Score
@@ -42,9 +42,9 @@ def beta_vae(
     return score_pairs(codes, pairs, space, train=train, rescale=rescale, seed=seed)
 
 
-def score_pairs(codes: np.ndarray, pairs: Pairs, space: Space, *, train: int, rescale: bool, seed: int) -> Score:
+def score_pairs(codes: Rows, pairs: Pairs, space: Space, *, train: int, rescale: bool, seed: int) -> Score:
     """The score from the codes of ``pairs.index`` in its order, the first ``train`` points for training."""
-    ideal = ideal_codes(space, pairs.index.reshape(-1))
+    ideal = Ideal(space, pairs.index.reshape(-1))
     accuracy, per_factor = _accuracy(_differences(codes, pairs), pairs.shared, train, rescale)
     points, batch = pairs.index.shape[:2]
     return Score(
@@ -65,9 +65,10 @@ def score_pairs(codes: np.ndarray, pairs: Pairs, space: Space, *, train: int, re
     )
 
 
-def _differences(codes: np.ndarray, pairs: Pairs) -> np.ndarray:
+def _differences(codes: Rows, pairs: Pairs) -> np.ndarray:
     """Mean absolute difference of each code within the pairs of a point: ``[points, d]``."""
-    return np.abs(codes[0::2] - codes[1::2]).reshape(*pairs.index.shape[:2], -1).mean(axis=1)
+    points, batch, _ = pairs.index.shape
+    return by_points(codes, 0, points, 2 * batch, lambda rows: np.abs(rows[:, 0::2] - rows[:, 1::2]).mean(axis=1))
 
 
 def _accuracy(features: np.ndarray, labels: np.ndarray, train: int, rescale: bool) -> tuple[float, np.ndarray]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from unbraid.errors import UsageError
 from unbraid.metrics._encode import FactorData, Space, check_space, encode_index, encoder_of
-from unbraid.metrics._interventions import Groups, draw_groups, ideal_codes
+from unbraid.metrics._interventions import Groups, Ideal, Rows, by_points, draw_groups
 from unbraid.metrics._score import Score
 
 __all__ = ["factor_vae", "score_groups"]
@@ -44,11 +44,11 @@ def factor_vae(
 
 
 def score_groups(
-    codes: np.ndarray, groups: Groups, space: Space, *, train: int, min_std: float, relative: bool, seed: int
+    codes: Rows, groups: Groups, space: Space, *, train: int, min_std: float, relative: bool, seed: int
 ) -> Score:
     """The score from the codes of ``groups.plain`` and then ``groups.index``; ``train`` points make the rule."""
     value, votes, rule, active = _accuracy(codes, groups, len(space.sizes), train, min_std, relative)
-    ideal = ideal_codes(space, np.concatenate([groups.plain, groups.index.reshape(-1)]))
+    ideal = Ideal(space, np.concatenate([groups.plain, groups.index.reshape(-1)]))
     return Score(
         "factor_vae",
         value,
@@ -67,17 +67,17 @@ def score_groups(
 
 
 def _accuracy(
-    codes: np.ndarray, groups: Groups, factors: int, train: int, min_std: float, relative: bool
+    codes: Rows, groups: Groups, factors: int, train: int, min_std: float, relative: bool
 ) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
     """Accuracy, training votes ``[d, K]``, factor of each code (-1 without votes), which codes may vote."""
-    plain, grouped = codes[: len(groups.plain)], codes[len(groups.plain) :]
-    variance = plain.var(axis=0, ddof=1)
+    variance = codes[: len(groups.plain)].var(axis=0, ddof=1)
     threshold = min_std * np.sqrt(variance.max()) if relative else min_std
     active = (variance > 0) & (np.sqrt(variance) >= threshold)
-    votes = np.zeros((codes.shape[1], factors), dtype=np.int64)
+    votes = np.zeros((len(variance), factors), dtype=np.int64)
     if not active.any():
         return 0.0, votes, np.full(len(votes), -1), active
-    local = grouped.reshape(*groups.index.shape, -1).var(axis=1, ddof=1)  # [points, d]
+    points, batch = groups.index.shape
+    local = by_points(codes, len(groups.plain), points, batch, lambda rows: rows.var(axis=1, ddof=1))  # [points, d]
     winner = np.where(active, local / np.where(active, variance, 1), np.inf).argmin(axis=1)
     np.add.at(votes, (winner[:train], groups.shared[:train]), 1)
     rule = np.where(votes.sum(axis=1) > 0, votes.argmax(axis=1), -1)
