@@ -9,9 +9,6 @@ from unbraid.errors import UsageError
 
 __all__ = ["Booster", "fit_booster"]
 
-BLOCK = 32
-"""Samples per block of a sorted code: fewer make bounds tighter, more make histograms smaller. Changes no result."""
-
 
 @dataclass(frozen=True)
 class Booster:
@@ -74,9 +71,9 @@ def fit_booster(
     """Fit what ``sklearn.ensemble.GradientBoostingClassifier`` fits (Friedman, 2001), many times faster.
 
     Log loss, all samples and all codes at every node, exact splits on float32 codes, leaves by one Newton step,
-    prior class shares as the start; importances as scikit-learn computes them. Results agree to rounding wherever no two
-    splits are exactly equally good; among equals ``seed`` decides, as ``random_state`` does there. Labels with a single
-    value, which scikit-learn refuses, give a model that always answers it and has no importances.
+    class shares as the start; importances as scikit-learn computes them. Results agree to rounding wherever no two
+    splits are equally good; among equals ``seed`` decides, as ``random_state`` does there. Labels with a single value,
+    which scikit-learn refuses, give a model that always answers it and has no importances.
 
     ``threads`` works on several classes at once and changes no result.
     """
@@ -96,22 +93,23 @@ def fit_booster(
         nothing = np.zeros((0, 1, 2**depth - 1))
         return Booster(classes, np.zeros(d), 1.0, np.zeros(1), rate, nothing.astype(np.int32), nothing, nothing)
 
-    from unbraid.metrics._trees import LANES, cut_blocks, grow_trees, normalise
+    from unbraid.metrics._splits import cut_blocks
+    from unbraid.metrics._trees import LANES, grow_trees, normalise
 
     binary = len(classes) == 2
     if binary:
         start = np.array([np.log(shares[1] / shares[0])])
-        chances = np.full((1, n), shares[1])
         targets = 1 - encoded  # the one tree per stage is grown for row 0, the second class
     else:
         start = np.log(shares) - np.log(shares).mean()
-        chances = np.repeat(shares[:, None], n, axis=1)
         targets = encoded
     trees = len(start)
+    chances = np.repeat(shares[-trees:, None], n, axis=1)
     scores = np.repeat(start[:, None], n, axis=1)
-    order = np.argsort(values, axis=1, kind="stable").astype(np.int32)
+    order = np.argsort(values, axis=1, kind="stable").astype(np.uint32)
     ranked = np.take_along_axis(values, order, axis=1)
-    blocks = cut_blocks(ranked, order, BLOCK)
+    # Small blocks have tight bounds, large ones make small histograms; any width finds the same splits.
+    blocks = cut_blocks(ranked, order, max(16, round(0.48 * n**0.5)))
     inverse = 1.0 / np.maximum(np.arange(n + 1), 1)
     factor = 1.0 if binary else (trees - 1) / trees
     code = np.zeros((stages, trees, 2**depth - 1), np.int32)
@@ -126,12 +124,16 @@ def fit_booster(
             rate, factor, key, code, cut, leaf, gains,
         )  # fmt: skip
 
+    def rescale(low: int, high: int) -> None:
+        normalise(chances, scores, low, high)
+
     groups = range(0, trees, LANES)
+    parts = [n * part // threads for part in range(threads + 1)]
     with ThreadPoolExecutor(threads) as pool:
         run = map if threads == 1 else pool.map
         for stage in range(stages):
             list(run(grow, [stage] * len(groups), groups))
-            normalise(chances, scores, 0, n)
+            list(run(rescale, parts[:-1], parts[1:]))
 
     total = gains.sum(axis=0)
     importances = total / total.sum() if total.sum() > 0 else total

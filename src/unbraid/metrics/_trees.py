@@ -1,166 +1,20 @@
-"""Compiled kernels of the exact booster: split search, tree growth, prediction.
-
-The samples of every code are sorted once and cut into blocks of consecutive values. A node needs, per block, only three
-numbers: how many of its samples fall there, how far their residuals rise in total and how far they fall. The gain of a
-split, ``(s - n m)^2 (1/n + 1/(N - n))`` with ``s`` the residual sum of the ``n`` samples on the left, is convex in
-``(n, s)``, so its values inside a block are bounded by those at the corners of the box that the block's path cannot
-leave. Blocks whose bound stays below a gain already reached are skipped; the rest are walked sample by sample. The split
-found is therefore the one of an exhaustive search, ties included.
+"""Compiled growth of the booster's trees, and prediction with them.
 
 This module imports numba: import it where it is needed, not at the top of a public module.
 """
 
 import math
-from typing import Any
 
 import numpy as np
-from numba import njit
 
-__all__ = ["LANES", "cut_blocks", "grow_trees", "normalise", "raw_scores"]
+from unbraid.metrics._splits import Array, Blocks, best_split, jit, jit_sums, shuffle
 
-LANES = 8
-"""Classes whose root histograms are filled together, one vector register wide."""
+__all__ = ["LANES", "grow_trees", "normalise", "raw_scores"]
 
-SAME = np.float32(1e-7)  # values closer than this count as equal, as in scikit-learn's splitter
+LANES = 16
+"""Classes that one call of :func:`grow_trees` works on: their root histograms are filled together, on vectors."""
+
 PURE = float(np.finfo(np.float64).eps)  # nodes with less variance than this are not split, as in scikit-learn
-TIE = 1e-10  # gains that differ by less, relatively, are one gain computed in two orders
-SLACK = 1e-9  # rounding allowance on the bound of a block
-
-Array = np.ndarray[Any, Any]
-
-jit = njit(cache=True, nogil=True, error_model="numpy")
-jit_sums = njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "nsz", "contract"})
-
-
-@jit
-def cut_blocks(ranked: Array, order: Array, width: int) -> tuple[Array, Array, Array, Array, Array]:
-    """Cut each sorted code ``ranked[f]`` into blocks of at least ``width`` samples that end only at distinct values.
-
-    Returns ``(first, begin, end, open, block)``: blocks of code f are ``first[f]:first[f + 1]``, block b holds the ranks
-    ``begin[b]:end[b]``, ``open[b]`` says whether a split inside it is possible, ``block[i, f]`` is sample i's block.
-    """
-    d, n = ranked.shape
-    most = d * (n // width + 1)
-    first = np.zeros(d + 1, np.int64)
-    begin = np.empty(most, np.int32)
-    end = np.empty(most, np.int32)
-    opened = np.empty(most, np.bool_)
-    block = np.empty((n, d), np.int32)
-    b = 0
-    for f in range(d):
-        begin[b] = 0
-        for j in range(n):
-            if j - begin[b] >= width and ranked[f, j] > ranked[f, j - 1] + SAME:
-                end[b] = j
-                b += 1
-                begin[b] = j
-            block[order[f, j], f] = b
-        end[b] = n
-        b += 1
-        first[f + 1] = b
-    for f in range(d):
-        for c in range(first[f], first[f + 1]):
-            opened[c] = ranked[f, end[c] - 1] > ranked[f, begin[c]] + SAME
-    return first, begin[:b].copy(), end[:b].copy(), opened[:b].copy(), block
-
-
-@jit
-def _shuffle(items: Array, key: int) -> None:
-    """Put 0..d-1 into an order that only ``key`` determines (splitmix64)."""
-    state = np.uint64(key)
-    for f in range(items.size):
-        items[f] = f
-    for f in range(items.size - 1, 0, -1):
-        state += np.uint64(0x9E3779B97F4A7C15)
-        z = state
-        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        z = z ^ (z >> np.uint64(31))
-        other = int(z % np.uint64(f + 1))
-        items[f], items[other] = items[other], items[f]
-
-
-@jit
-def _best_split(
-    node: int,
-    size: int,
-    total: float,
-    hist: Array,
-    blocks: tuple[Array, Array, Array, Array, Array],
-    ranked: Array,
-    order: Array,
-    member: Array,
-    residual: Array,
-    inverse: Array,
-    features: Array,
-    scratch: tuple[Array, Array, Array],
-) -> tuple[float, int, float]:
-    """The gain, code and threshold of the best split of a node; a gain of -1 if all its samples are alike."""
-    first, begin, end, opened, _ = blocks
-    reach, count_before, sum_before = scratch
-    mean = total / size
-    known = 0.0
-    for f in range(first.size - 1):
-        n = 0
-        s = 0.0
-        for b in range(first[f], first[f + 1]):
-            count = int(hist[b, 0])
-            reach[b] = -1.0
-            if count == 0:
-                continue
-            count_before[b] = n
-            sum_before[b] = s
-            bound = -1.0
-            if n > 0:
-                gap = s - n * mean
-                bound = gap * gap * (inverse[n] + inverse[size - n])
-                known = max(known, bound)
-            if count > 1 and opened[b]:
-                high = s + hist[b, 1]
-                low = s - hist[b, 2]
-                n_first = n + 1
-                n_last = n + count - 1
-                gap = max(high - n_first * mean, n_first * mean - low)
-                bound = max(bound, gap * gap * (inverse[n_first] + inverse[size - n_first]))
-                gap = max(high - n_last * mean, n_last * mean - low)
-                bound = max(bound, gap * gap * (inverse[n_last] + inverse[size - n_last]))
-            reach[b] = bound
-            n += count
-            s += hist[b, 1] - hist[b, 2]
-
-    best = -1.0
-    feature = 0
-    rank = 0
-    for f in features:
-        for b in range(first[f], first[f + 1]):
-            if reach[b] < known * (1.0 - SLACK):
-                continue
-            n = count_before[b]
-            s = sum_before[b]
-            last = np.float32(-np.inf)
-            for j in range(begin[b], end[b]):
-                i = order[f, j]
-                if member[i] != node:
-                    continue
-                value = ranked[f, j]
-                if n > 0 and value > last + SAME:
-                    gap = s - n * mean
-                    gain = gap * gap * (inverse[n] + inverse[size - n])
-                    if gain > best * (1.0 + TIE):
-                        best = gain
-                        feature = f
-                        rank = j
-                        known = max(known, best)
-                s += residual[i]
-                n += 1
-                last = value
-    threshold = np.inf
-    if best >= 0.0:
-        below = rank - 1
-        while member[order[feature, below]] != node:
-            below -= 1
-        threshold = ranked[feature, below] / 2.0 + ranked[feature, rank] / 2.0
-    return best, feature, threshold
 
 
 @jit_sums
@@ -200,28 +54,27 @@ def _fill(hist: Array, samples: Array, residual: Array, block: Array) -> None:
     hist[:] = 0.0
     for t in range(samples.size):
         i = samples[t]
-        r = residual[i]
-        rise = max(r, 0.0)
-        fall = max(-r, 0.0)
+        r = abs(residual[i])
+        side = 1 if residual[i] > 0.0 else 2
         for f in range(block.shape[1]):
             b = block[i, f]
             hist[b, 0] += 1.0
-            hist[b, 1] += rise
-            hist[b, 2] += fall
+            hist[b, side] += r
 
 
 @jit
 def _root_histograms(chances: Array, block: Array, sums: Array) -> None:
-    """Sum the probabilities of up to LANES classes per block, all classes at once."""
+    """Sum the probabilities of several classes per block, all classes at once."""
+    classes, n = chances.shape
+    row = np.empty(classes)
     sums[:] = 0.0
-    row = np.zeros(LANES)
-    for i in range(block.shape[0]):
-        for lane in range(chances.shape[0]):
-            row[lane] = chances[lane, i]
+    for i in range(n):
+        for k in range(classes):
+            row[k] = chances[k, i]
         for f in range(block.shape[1]):
-            b = block[i, f]
-            for lane in range(LANES):
-                sums[b, lane] += row[lane]
+            target = sums[block[i, f]]
+            for k in range(classes):
+                target[k] += row[k]
 
 
 @jit
@@ -235,7 +88,7 @@ def grow_trees(
     values: Array,
     ranked: Array,
     order: Array,
-    blocks: tuple[Array, Array, Array, Array, Array],
+    blocks: Blocks,
     inverse: Array,
     rate: float,
     factor: float,
@@ -252,16 +105,17 @@ def grow_trees(
     """
     d, n = values.shape
     inner = tree_code.shape[2]
-    depth = int(round(math.log2(inner + 1)))
-    first, begin, end, _, block = blocks
+    depth = round(math.log2(inner + 1))
+    _, begin, end, _, block = blocks
     bins = begin.size
-    sums = np.empty((bins, LANES))
+    sums = np.empty((bins, high - low))
     _root_histograms(chances[low:high], block, sums)
-    hist = np.empty((max(inner // 2 + 1, 1), bins, 4))
-    scratch = (np.empty(bins), np.empty(bins, np.int64), np.empty(bins))
+    hist = np.empty((max(inner // 2 + 1, 1), bins, 3))
+    work = np.empty((7, bins))
+    scratch = (work[0], work[1], work[2], work[3], work[4], work[5], work[6])
     residual = np.empty(n)
-    samples = np.empty(n, np.int32)
-    spare = np.empty(n, np.int32)
+    samples = np.empty(n, np.uint32)
+    spare = np.empty(n, np.uint32)
     member = np.empty(n, np.uint8)
     features = np.empty(d, np.int64)
     nodes = 2 * inner + 1
@@ -306,8 +160,8 @@ def grow_trees(
                 continue
             mean = total[node] / size
             if level < depth and size > 1 and square[node] / size - mean * mean > PURE:
-                _shuffle(features, key + (stage * chances.shape[0] + k) * nodes + node)
-                gain, feature, cut = _best_split(
+                shuffle(features, key + (stage * scores.shape[0] + k) * nodes + node)
+                gain, feature, cut = best_split(
                     node, size, total[node], hist[slot[node]], blocks, ranked, order, member, residual, inverse,
                     features, scratch,
                 )  # fmt: skip
@@ -342,7 +196,7 @@ def grow_trees(
                 place = 2 * place + 1
             tree_leaf[stage, k, place - inner] = value
             step[node] = rate * value
-            growth[node] = math.exp(min(step[node], 700.0)) if step[node] < 700.0 else np.inf
+            growth[node] = math.exp(step[node])
         for i in range(n):
             scores[k, i] += step[member[i]]
             chances[k, i] *= growth[member[i]]
@@ -355,7 +209,7 @@ def normalise(chances: Array, scores: Array, low: int, high: int) -> None:
     The running product is exact to rounding as long as nothing leaves the range of a double; where something does, the
     probabilities are computed anew from the scores.
     """
-    classes = chances.shape[0]
+    classes = scores.shape[0]
     if classes == 1:
         for i in range(low, high):
             chances[0, i] = 1.0 / (1.0 + math.exp(-scores[0, i]))
