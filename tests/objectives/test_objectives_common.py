@@ -1,0 +1,154 @@
+"""What every registered objective must do."""
+
+import ast
+import dataclasses
+import inspect
+import itertools
+import json
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import unbraid
+from unbraid import objectives
+from unbraid.cli.app import main
+from unbraid.data import make_stream
+from unbraid.objectives import Problem, VAEObjective
+from unbraid.training import Loop, open_run
+
+NAMES = [name for name in objectives.names() if objectives.get(name).__module__.startswith("unbraid.")]
+SMALL = {
+    "net": "mlp:width=32",
+    "latents": 3,
+    "learning_rate": 1e-3,
+    "discriminator_width": 32,
+    "discriminator_depth": 2,
+    "labels": 50,
+}
+DOCS = Path(__file__).parents[2] / "docs" / "objectives"
+STUDY = {
+    "beta-vae": ("beta", (1, 2, 4, 6, 8, 16)),
+    "annealed-vae": ("c_max", (5, 10, 25, 50, 75, 100)),
+    "factor-vae": ("gamma", (10, 20, 30, 40, 50, 100)),
+    "dip-vae-i": ("lambda_od", (1, 2, 5, 10, 20, 50)),
+    "dip-vae-ii": ("lambda_od", (1, 2, 5, 10, 20, 50)),
+    "beta-tcvae": ("beta", (1, 2, 4, 6, 8, 10)),
+}
+
+
+def small(name, **options):
+    cls = objectives.get(name)
+    known = {field.name for field in dataclasses.fields(cls)}
+    return cls(**{key: value for key, value in (SMALL | options).items() if key in known})
+
+
+def train(name, dots, out, **options):
+    return unbraid.train(small(name), dots, out=out, progress="none", log_every=2, batch_size=16, **options)
+
+
+def docstrings(cls):
+    """The string under each field, as the source has it; a subclass's wins."""
+    found = {}
+    for base in reversed(cls.__mro__):
+        if not dataclasses.is_dataclass(base):
+            continue
+        body = ast.parse(textwrap.dedent(inspect.getsource(base))).body[0].body
+        for statement, following in itertools.pairwise(body):
+            if isinstance(statement, ast.AnnAssign) and isinstance(following, ast.Expr):
+                found[statement.target.id] = following.value.value
+    return found
+
+
+def test_the_study_is_complete():
+    assert {name: objectives.get(name).sweep for name in STUDY} == STUDY
+    assert [name for name in NAMES if objectives.get(name).regularisation < 0] == ["annealed-vae"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_sweep_names_an_option_and_ascends(name):
+    cls = objectives.get(name)
+    if cls.sweep is None:
+        return
+    option, values = cls.sweep
+    assert list(values) == sorted(values)
+    assert [getattr(objectives.make(name, {option: value}), option) for value in values] == list(values)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_trains_encodes_decodes_and_comes_back_from_its_folder(name, dots, tmp_path):
+    run = train(name, dots, tmp_path / "run", steps=3)
+    assert run.finished
+    images = dots.images(np.arange(5))
+    codes = run.encode(images)
+    assert codes.shape == (5, 3)
+    assert run.decode(codes).shape == images.shape
+    assert np.isfinite(run.describe(images)["reconstruction"]).all()
+    again = open_run(tmp_path / "run")
+    assert again.objective == small(name)
+    assert (again.encode(images) == codes).all()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_options_survive_the_run_folder(name, dots, tmp_path):
+    option, values = objectives.get(name).sweep or ("latents", (7,))
+    objective = small(name, **{option: values[-1]})
+    unbraid.train(objective, dots, out=tmp_path, steps=1, progress="none", batch_size=16)
+    stored = json.loads((tmp_path / "run.json").read_text())["objective"]
+    assert objectives.make(stored["name"], stored["options"]) == objective
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_resuming_ends_with_the_same_bytes(name, dots, tmp_path):
+    train(name, dots, tmp_path / "parts", steps=3)
+    train(name, dots, tmp_path / "parts", steps=6)
+    train(name, dots, tmp_path / "whole", steps=6)
+    for file in ("checkpoint.safetensors", "history.csv"):
+        assert (tmp_path / "parts" / file).read_bytes() == (tmp_path / "whole" / file).read_bytes()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_loss_of_a_fixed_batch_falls(name, dots):
+    objective = small(name)
+    problem = Problem(dots.shape, len(dots), None, dots.space.sizes)
+    batch = make_stream(objective.needs, dots, 32, 0)(0)
+    model = objective.build(problem, torch.Generator().manual_seed(0))
+    loop = Loop(objective, model, lambda _: batch, 0, torch.device("cpu"))
+    losses = []
+    for _ in range(100):
+        loop.advance()
+        losses.append(loop.means.take()["loss"])
+    assert np.mean(losses[-10:]) < 0.9 * np.mean(losses[:3])
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if issubclass(objectives.get(name), VAEObjective)])
+def test_the_history_adds_up(name, dots, tmp_path):
+    row = train(name, dots, tmp_path, steps=2).history().to_dicts()[0]
+    parts = row["reconstruction"] + row["penalty"] + row.get("supervised", 0)
+    assert row["loss"] == pytest.approx(parts, rel=1e-5)
+    assert row["kl"] > 0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_option_is_explained_in_the_help(name, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "1000")
+    with pytest.raises(SystemExit):
+        main(["train", name, "--help"])
+    shown = " ".join(capsys.readouterr().out.split())
+    cls = objectives.get(name)
+    told = docstrings(cls)
+    assert cls.__doc__.split("\n")[0] in shown
+    for field in dataclasses.fields(cls):
+        assert f"--{field.name.replace('_', '-')}" in shown
+        assert " ".join(told[field.name].split()) in shown
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_page_tells_the_command_and_the_sweep(name):
+    pages = [page.read_text() for page in DOCS.glob("*.md") if f"\nunbraid train {name} " in page.read_text()]
+    assert len(pages) == 1
+    if (sweep := objectives.get(name).sweep) is not None:
+        assert f"`{sweep[0]}`: {', '.join(map(str, sweep[1]))}." in pages[0]
+    assert f"`{name}`" in (DOCS / "index.md").read_text()
