@@ -61,6 +61,9 @@ def test_sampled_codes_come_from_the_run_with_fresh_noise_per_batch():
     first = evaluate(run, data, "mcc", representation="sampled", train=500, test=10, batch_size=100)["mcc"]
     assert len(set(run.seeds)) == len(run.seeds) > 3
     assert float(first) < float(evaluate(identity, data, "mcc", train=500, test=10)["mcc"])
+    small = FactorPixels((2, 2))
+    evaluate(Run(), small, "mcc", representation="sampled", train=200, test=100)
+    assert small.served == 300  # four images, but three hundred draws of noise
     again = evaluate(Run(), data, "mcc", representation="sampled", train=500, test=10, batch_size=100)["mcc"]
     assert float(first) == float(again)
     with pytest.raises(UsageError, match="needs a run"):

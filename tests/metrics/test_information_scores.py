@@ -52,6 +52,14 @@ def test_mig_of_a_rotation_by_45_degrees_vanishes():
     assert float(mig(factors @ rotation(45), factors)) <= 0.02
 
 
+def test_mig_of_three_factors_turned_by_60_degrees():
+    # About the axis (1, 1, 0): all information is kept, its alignment with the axes is not.
+    factors, q = draws((10, 10, 10), 10_000), np.sqrt(6) / 4
+    turn = np.array([[0.75, 0.25, q], [0.25, 0.75, -q], [-q, q, 0.5]])
+    assert float(mig(factors, factors)) >= 0.99
+    assert float(mig(factors @ turn.T, factors)) == pytest.approx(0.06, abs=0.04)
+
+
 def test_one_outlier_ruins_equal_width_bins_but_not_quantiles():
     factors = draws((10, 8), 5_000)
     codes = factors.astype(float)

@@ -64,10 +64,14 @@ def test_factor_vae_of_constant_codes_is_zero(data):
 
 
 def test_factor_vae_is_lenient_with_rotations(data):
-    turn = np.linalg.qr(np.random.default_rng(3).normal(size=(5, 5)))[0]
-    scale = np.array(SIZES) / 4
-    score = factor_vae(lambda images: identity(images) / scale @ turn, data, **SMALL)
-    assert 0.6 < float(score) <= 1
+    # Six random rotations of standardised factors: 0.84 on average, though no code is a factor any more.
+    spread = np.sqrt((np.array(SIZES) ** 2 - 1) / 12)
+    turns = [np.linalg.qr(np.random.default_rng(seed).normal(size=(5, 5)))[0] for seed in range(6)]
+    scores = [
+        float(factor_vae(lambda images, turn=turn: images.reshape(-1, 5) / spread @ turn, data, train=600, test=300))
+        for turn in turns
+    ]
+    assert np.mean(scores) == pytest.approx(0.85, abs=0.06)
 
 
 def test_factor_vae_drops_small_codes_unless_the_threshold_is_relative(data):

@@ -104,6 +104,17 @@ def test_sap_ignores_order_and_sign_of_codes(seed):
         assert float(sap(codes[:, order] * sign, factors, continuous=continuous)) == pytest.approx(before, abs=1e-9)
 
 
+@pytest.mark.parametrize("score", [disentanglement_score, explicitness, r2], ids=lambda s: s.__name__)
+@given(seed=st.integers(0, 1000))
+@settings(max_examples=10, deadline=None)
+def test_order_sign_and_units_of_codes_do_not_matter(score, seed):
+    rng = np.random.default_rng(seed)
+    factors = rng.integers(0, (2, 4), size=(150, 2))
+    codes = factors @ rng.normal(size=(2, 3)) + rng.normal(size=(150, 3))
+    moved = codes[:, rng.permutation(3)] * rng.choice([-1, 1], 3) * [0.1, 1, 100] + 3
+    assert float(score(moved, factors)) == pytest.approx(float(score(codes, factors)), abs=1e-3)
+
+
 def test_macro_area_equals_scikit_learn():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 4, 300)
@@ -228,6 +239,7 @@ def test_r2_of_constant_codes_is_not_above_zero():
         ([1, 1, 0], -0.5),  # area 1.5 of a triangle of 1; a finer grid tends to -1
         ([0.5, 0, 0], 1 - 0.25),  # area 0.25 of a triangle of 1
         ([1, 1.2, 1], 0),  # nothing learnt
+        ([1, 0.995, 0.999], 0),  # nothing to speak of
     ],
 )
 def test_explicitness_of_a_loss_curve(curve, expected):

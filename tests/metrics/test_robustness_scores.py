@@ -76,6 +76,20 @@ def test_mcc_of_a_permuted_flipped_and_warped_copy_is_one():
     assert float(mcc(codes, factors, method="pearson")) < 0.99
 
 
+@given(st.integers(0, 1000))
+@settings(max_examples=20, deadline=None)
+def test_mcc_ignores_order_sign_and_for_ranks_any_monotone_warp(seed):
+    rng = np.random.default_rng(seed)
+    factors = rng.integers(0, (3, 5), size=(100, 2))
+    codes = factors @ rng.normal(size=(2, 4)) + 0.3 * rng.normal(size=(100, 4))
+    order, sign = rng.permutation(4), rng.choice([-1, 1], 4)
+    kinds = [["ordinal", "periodic"], ["categorical", "ordinal"]][seed % 2]
+    for options in ({"method": "spearman"}, {"method": "pearson"}, {"kinds": kinds}):
+        before = float(mcc(codes, factors, **options))
+        assert float(mcc(3 * codes[:, order] * sign - 1, factors, **options)) == pytest.approx(before)
+    assert float(mcc(codes**3 + codes, factors)) == pytest.approx(float(mcc(codes, factors)))
+
+
 def test_mcc_assigns_one_code_to_one_factor():
     # One code equal to both factors can serve only one of them; the other gets the weaker code.
     factor = np.arange(100)

@@ -9,9 +9,11 @@ from unbraid.metrics.correlation import (
     pairwise_mutual_information,
     wasserstein_correlation,
 )
+from unbraid.metrics.dci import dci
 from unbraid.metrics.dci_es import dci_es
 from unbraid.metrics.dcimig import dcimig
 from unbraid.metrics.disentanglement_score import disentanglement_score
+from unbraid.metrics.downstream import downstream
 from unbraid.metrics.explicitness import explicitness
 from unbraid.metrics.factor_vae import factor_vae
 from unbraid.metrics.infomec import infomec
@@ -30,9 +32,11 @@ __all__ = [
     "Metric",
     "Score",
     "beta_vae",
+    "dci",
     "dci_es",
     "dcimig",
     "disentanglement_score",
+    "downstream",
     "evaluate",
     "explicitness",
     "factor_vae",

@@ -90,14 +90,21 @@ class Encoded:
 
 
 def encode_index(
-    encode: Encode, data: FactorData, index: np.ndarray, *, seed: int = 0, batch_size: int = 1024
+    encode: Encode,
+    data: FactorData,
+    index: np.ndarray,
+    *,
+    every_draw: bool = False,
+    seed: int = 0,
+    batch_size: int = 1024,
 ) -> Encoded:
     """Codes of the images at these positions; a position that comes twice is encoded once.
 
-    Where images depend on chance as well (``data.stochastic``) every draw is an image of its own, seeded by ``seed``.
+    Where chance plays a part, in the image (``data.stochastic``, seeded by ``seed``) or in the code (``every_draw``),
+    every draw is encoded for itself: sharing one outcome would make independent samples dependent.
     """
-    stochastic = bool(getattr(data, "stochastic", False))
-    wanted, where = (index, np.arange(len(index))) if stochastic else distinct(index)
+    repeated = every_draw or bool(getattr(data, "stochastic", False))
+    wanted, where = (index, np.arange(len(index))) if repeated else distinct(index)
     rng = np.random.default_rng(seed)
     parts = []
     for start in range(0, len(wanted), batch_size):

@@ -41,7 +41,8 @@ def evaluate(
     ``run_or_encode`` is a run or a function from uint8 images ``[n, h, w, c]`` to codes ``[n, d]``. All images are
     drawn first: ``train`` and ``test`` independent ones, and for the two interventional scores ``points`` groups
     (training and test; by default as many as images) of ``batch`` images each, which is nearly all of the work: leave
-    ``beta_vae`` and ``factor_vae`` out for a quick look. Images that depend on chance are encoded draw by draw.
+    ``beta_vae`` and ``factor_vae`` out for a quick look. Where images depend on
+    chance, or codes do (``representation="sampled"``, one draw from the posterior), every draw is encoded for itself.
 
     ``kinds=True`` passes the kinds of the factors to the scores that use order; the default takes all factors as
     ordinal, as published numbers do. ``options`` holds more arguments by name of the score:
@@ -75,7 +76,14 @@ def evaluate(
 
     say("encoding")
     began = time.perf_counter()
-    codes = encode_index(encode, data, np.concatenate(list(drawn.values())), seed=seed, batch_size=batch_size)
+    codes = encode_index(
+        encode,
+        data,
+        np.concatenate(list(drawn.values())),
+        every_draw=representation == "sampled",
+        seed=seed,
+        batch_size=batch_size,
+    )
     ends = np.cumsum([len(index) for index in drawn.values()])
     parts = {part: codes.part(slice(end - len(drawn[part]), end)) for part, end in zip(drawn, ends, strict=True)}
     about = {"representation": representation, "encoding_seconds": time.perf_counter() - began}

@@ -86,6 +86,7 @@ METRICS: dict[str, Metric] = {
             higher_is_better=False,
             module="correlation",
         ),
+        Metric("downstream", "train and test", _UNIT, "accuracy of classifiers on few and many labels"),
         Metric("udr", "models", _UNIT, "agreement of models trained alike, without factors"),
     )
 }
