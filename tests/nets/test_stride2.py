@@ -78,7 +78,7 @@ def test_outputs_and_gradients_are_torchs_to_float32_rounding(make, shape):
 @pytest.mark.parametrize(("make", "shape"), layers())
 def test_bfloat16_keeps_the_direction_of_every_gradient(make, shape):
     # Eight bits of mantissa: relative errors of about 2**-8 per number; and the signs of sums near 0 change, so that
-    # about one ReLU in 200 passes another gradient, an error of sqrt(1/200) = 7 % in norm (more in the smallest layers).
+    # about one ReLU in 200 passes another gradient, an error of sqrt(1/200) = 7 % in norm.
     layer, x = seeded(make()), torch.randn(3, *shape, generator=torch.Generator().manual_seed(0))
     for slow, fast in zip(*both_ways(layer, x, bf16=True), strict=True):
         assert fast.dtype == torch.float32

@@ -1,0 +1,324 @@
+"""How fast a training step is, against a plain PyTorch loop for the same model.
+
+    python benchmarks/training.py                        # all but the loss check, a few minutes
+    python benchmarks/training.py speed --rounds 40      # one section
+    python benchmarks/training.py loss --steps 10000     # do both end at the same loss?
+
+Every contestant runs in its own process with one thread. They take turns, a block of steps each, so that whatever else
+the machine does hits all of them; medians over the rounds are compared. ``cpu`` is the time spent on the CPU, which is
+steadier than the clock on the wall when the machine is busy.
+"""
+
+import argparse
+import multiprocessing
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from typing import Any
+
+import numpy as np
+
+BATCH, LATENTS = 64, 10
+Shape = tuple[int, int, int]
+SHAPES: tuple[Shape, ...] = ((64, 64, 1), (64, 64, 3), (32, 32, 1))
+Advance = Callable[[], float]
+
+
+def plain_steps(images: np.ndarray, seed: int, *, channels_last: bool = False, bf16: bool = False) -> Advance:
+    """The loop everybody writes first, for the study's networks; returns what makes one step and gives its loss."""
+    import torch
+    import torch.nn.functional as F
+
+    encoder, decoder = plain_networks(images.shape[1:], seed)
+    layout = torch.channels_last if channels_last else torch.contiguous_format
+    encoder, decoder = encoder.to(memory_format=layout), decoder.to(memory_format=layout)
+    optimizer = torch.optim.Adam([*encoder.parameters(), *decoder.parameters()], lr=1e-4)
+    rng, noise = np.random.default_rng(seed), torch.Generator().manual_seed(seed)
+
+    def advance() -> float:
+        batch = images[rng.integers(len(images), size=BATCH)]
+        x = (torch.from_numpy(batch).permute(0, 3, 1, 2).float() / 255).contiguous(memory_format=layout)
+        with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
+            mean, logvar = encoder(x).float().chunk(2, dim=1)
+            z = mean + torch.exp(0.5 * logvar) * torch.randn(mean.shape, generator=noise)
+            logits = decoder(z).float()
+        reconstruction = F.binary_cross_entropy_with_logits(logits, x, reduction="sum") / BATCH
+        loss = reconstruction + 0.5 * (mean.square() + logvar.exp() - logvar - 1).sum(1).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        return loss.item()
+
+    return advance
+
+
+def plain_networks(shape: Shape, seed: int) -> tuple[Any, Any]:
+    """The same layers and initial weights as ``conv``, from torch's own modules (64 or 32 pixels a side)."""
+    import torch
+    from torch import nn
+
+    from unbraid import nets
+
+    built = nets.build("conv", shape, LATENTS, generator=torch.Generator().manual_seed(seed))
+    wide = [nn.Conv2d(32, 64, 2, 2), nn.ReLU()] if shape[0] == 32 else []
+    wide = wide or [nn.Conv2d(32, 64, 2, 2), nn.ReLU(), nn.Conv2d(64, 64, 2, 2), nn.ReLU()]
+    tall = [] if shape[0] == 32 else [nn.ConvTranspose2d(64, 64, 4, 2, 1), nn.ReLU()]
+    encoder = nn.Sequential(
+        nn.Conv2d(shape[2], 32, 4, 2, 1), nn.ReLU(), nn.Conv2d(32, 32, 4, 2, 1), nn.ReLU(), *wide,
+        nn.Flatten(), nn.Linear(1024, 256), nn.ReLU(), nn.Linear(256, 2 * LATENTS),
+    )  # fmt: skip
+    decoder = nn.Sequential(
+        nn.Linear(LATENTS, 256), nn.ReLU(), nn.Linear(256, 1024), nn.ReLU(), nn.Unflatten(1, (64, 4, 4)), *tall,
+        nn.ConvTranspose2d(64, 32, 4, 2, 1), nn.ReLU(), nn.ConvTranspose2d(32, 32, 4, 2, 1), nn.ReLU(),
+        nn.ConvTranspose2d(32, shape[2], 4, 2, 1),
+    )  # fmt: skip
+    for copy, original in zip((encoder, decoder), built, strict=True):
+        for target, source in zip(copy.parameters(), original.parameters(), strict=True):
+            target.data = source.data.clone()
+    return encoder, decoder
+
+
+def make_loop(images: np.ndarray, seed: int, precision: str = "auto") -> Any:
+    """This library's training loop, as ``unbraid.train("vae", ...)`` builds it."""
+    import torch
+
+    from unbraid import data, objectives
+    from unbraid.training import Loop, numerics
+
+    numerics.setup()
+    objective, dataset = objectives.make("vae"), data.from_arrays(images)
+    model = objective.build(objectives.Problem(images.shape[1:], len(images)), torch.Generator().manual_seed(seed))
+    stream = data.make_stream(objective.needs, dataset, BATCH, seed)
+    return Loop(objective, model, stream, seed, numerics.device("cpu"), precision)
+
+
+def unbraid_steps(images: np.ndarray, seed: int, *, precision: str = "auto") -> Advance:
+    """One step of this library, loss included."""
+    loop = make_loop(images, seed, precision)
+
+    def advance() -> float:
+        before = loop.means.sums.get("loss", 0.0)
+        loop.advance()
+        return loop.means.sums["loss"] - before
+
+    return advance
+
+
+def tuned(steps: Callable[..., Advance], **options: Any) -> Callable[..., Advance]:
+    """A contestant whose allocator keeps its memory."""
+
+    def begin(images: np.ndarray, seed: int) -> Advance:
+        from unbraid.training import numerics
+
+        numerics.setup()
+        return steps(images, seed, **options)
+
+    return begin
+
+
+CONTESTANTS: dict[str, Callable[..., Advance]] = {
+    "plain": plain_steps,
+    "plain + allocator": tuned(plain_steps),
+    "plain + allocator, channels last, bf16": tuned(plain_steps, channels_last=True, bf16=True),
+    "unbraid, fp32": tuned(unbraid_steps, precision="fp32"),
+    "unbraid": unbraid_steps,
+}
+
+
+def pictures(shape: Shape, count: int = 4096) -> np.ndarray:
+    """Sprites in black and white, or tinted, thinned to the size asked for."""
+    from unbraid.data import MiniSprites
+
+    dataset = MiniSprites()
+    rng = np.random.default_rng(0)
+    images = dataset.images(rng.integers(len(dataset), size=count))[:, :: 64 // shape[0], :: 64 // shape[1]]
+    if shape[2] > 1:
+        tints = rng.integers(128, 256, size=(count, 1, 1, shape[2]))
+        images = (images.astype(np.uint16) * tints // 255).astype(np.uint8)
+    return np.ascontiguousarray(images)
+
+
+@dataclass
+class Turn:
+    """What one block of steps took, per step, and its losses."""
+
+    wall: float
+    cpu: float
+    losses: list[float]
+
+
+def _serve(connection: Connection, name: str, shape: Shape, seed: int) -> None:
+    import torch
+
+    torch.set_num_threads(1)
+    advance = CONTESTANTS[name](pictures(shape), seed)
+    for _ in range(3):
+        advance()
+    connection.send("ready")
+    while steps := connection.recv():
+        wall, cpu = time.perf_counter(), time.process_time()
+        losses = [advance() for _ in range(steps)]
+        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+        connection.send(Turn(wall / steps, cpu / steps, losses))
+
+
+@contextmanager
+def contestant(name: str, shape: Shape, seed: int = 0) -> Iterator[Connection]:
+    """A process that makes steps when told how many."""
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_serve, args=(theirs, name, shape, seed), daemon=True)
+    process.start()
+    theirs.close()  # so that a process that dies ends the wait for it
+    assert ours.recv() == "ready"
+    try:
+        yield ours
+    finally:
+        ours.send(0)
+        process.join()
+
+
+def race(names: list[str], shape: Shape, rounds: int, block: int) -> dict[str, list[Turn]]:
+    """Blocks of steps in turn."""
+    from contextlib import ExitStack
+
+    turns: dict[str, list[Turn]] = {name: [] for name in names}
+    with ExitStack() as stack:
+        lines = {name: stack.enter_context(contestant(name, shape)) for name in names}
+        for _ in range(rounds):
+            for name, line in lines.items():
+                line.send(block)
+                turns[name].append(line.recv())
+    return turns
+
+
+def speed(rounds: int, block: int) -> None:
+    """All contestants, for three kinds of images."""
+    for shape in SHAPES:
+        print(f"\n## {shape[0]}x{shape[1]}x{shape[2]}, batch {BATCH}, {rounds} rounds of {block} steps\n")
+        print("| contestant | ms per step (wall) | ms per step (cpu) | ratio (wall) | ratio (cpu) |")
+        print("|---|---|---|---|---|")
+        turns = race(list(CONTESTANTS), shape, rounds, block)
+        for name, mine in turns.items():
+            wall, cpu = (statistics.median(getattr(turn, key) for turn in mine) for key in ("wall", "cpu"))
+            ratios = [
+                statistics.median(getattr(a, key) / getattr(b, key) for a, b in zip(turns["plain"], mine, strict=True))
+                for key in ("wall", "cpu")
+            ]
+            print(f"| {name} | {1e3 * wall:.1f} | {1e3 * cpu:.1f} | {ratios[0]:.2f} | {ratios[1]:.2f} |")
+
+
+def processes(rounds: int, block: int) -> None:
+    """Two processes of the same kind at once, steps per second in total."""
+    print("\n## Two processes at once, 64x64x1\n\n| contestant | steps per second, both together |\n|---|---|")
+    for name in ("plain", "unbraid"):
+        with contestant(name, SHAPES[0], 0) as first, contestant(name, SHAPES[0], 1) as second:
+            rates = []
+            for _ in range(rounds):
+                first.send(block)
+                second.send(block)
+                rates.append(sum(1 / line.recv().wall for line in (first, second)))
+        print(f"| {name} | {statistics.median(rates):.1f} |")
+
+
+def parts(rounds: int, block: int) -> None:
+    """Where the time of a step goes."""
+    import torch
+
+    print("\n## The parts of a step\n\n| images | data | forward | backward | optimiser | rest | rest / step |")
+    print("|---|---|---|---|---|---|---|")
+    for shape in SHAPES:
+        loop = make_loop(pictures(shape), 0)
+        spent = dict.fromkeys(("data", "forward", "backward", "optimiser"), 0.0)
+
+        def timed(part: str, call: Callable[..., Any], spent: dict[str, float] = spent) -> Callable[..., Any]:
+            def measured(*args: Any, **options: Any) -> Any:
+                begin = time.thread_time()
+                try:
+                    return call(*args, **options)
+                finally:
+                    spent[part] += time.thread_time() - begin
+
+            return measured
+
+        loop.stream = timed("data", loop.stream)
+        loop._inputs = timed("data", loop._inputs)
+        object.__setattr__(loop.objective, "loss", timed("forward", loop.objective.loss))
+        for optimizer in loop.optimizers.values():
+            optimizer.step = timed("optimiser", optimizer.step)
+        backward, torch.Tensor.backward = torch.Tensor.backward, timed("backward", torch.Tensor.backward)  # type: ignore[method-assign]
+        table = []
+        for _ in range(rounds + 1):
+            spent.update(dict.fromkeys(spent, 0.0))
+            begin = time.thread_time()
+            for _ in range(block):
+                loop.advance()
+            whole = time.thread_time() - begin
+            table.append([1e3 * value / block for value in (*spent.values(), whole - sum(spent.values()), whole)])
+        torch.Tensor.backward = backward  # type: ignore[method-assign]
+        *columns, whole = np.median(table[1:], axis=0)
+        cells = " | ".join(f"{value:.2f}" for value in columns)
+        print(f"| {shape[0]}x{shape[1]}x{shape[2]} | {cells} | {100 * columns[-1] / whole:.1f} % |")
+
+
+def inference(rounds: int, block: int) -> None:
+    """Images encoded and codes decoded per second at full precision, torch's route and ours in turn."""
+    import torch
+
+    from unbraid import nets
+    from unbraid.training import numerics
+
+    numerics.setup()
+    encoder, decoder = nets.build("conv", SHAPES[0], LATENTS)
+    images = numerics.to_tensor(pictures(SHAPES[0], 256))
+    codes = torch.randn(256, LATENTS, generator=torch.Generator().manual_seed(0))
+    print("\n## Inference, 64x64x1, float32, thousands of images per second\n\n| | torch | unbraid |\n|---|---|---|")
+    for name, net, x in (("encode", encoder, images), ("decode", decoder, codes)):
+        rates: dict[bool, list[float]] = {False: [], True: []}
+        for _ in range(max(rounds, 5)):
+            for fast, found in rates.items():
+                begin = time.thread_time()
+                with torch.inference_mode(), nets.fast_kernels(fast):
+                    for _ in range(max(1, block // 5)):
+                        net(x)
+                found.append(len(x) * max(1, block // 5) / (time.thread_time() - begin) / 1e3)
+        print(f"| {name} | {statistics.median(rates[False]):.2f} | {statistics.median(rates[True]):.2f} |")
+
+
+def loss(steps: int, seeds: int) -> None:
+    """The loss over the last tenth of training, plain and ours, for several seeds."""
+    print(f"\n## Loss after {steps} steps, mean of the last tenth, 64x64x1\n\n| seed | plain | unbraid | difference |")
+    print("|---|---|---|---|")
+    for seed in range(seeds):
+        final = {}
+        with contestant("plain", SHAPES[0], seed) as plain, contestant("unbraid", SHAPES[0], seed) as ours:
+            plain.send(steps)
+            ours.send(steps)
+            for name, line in (("plain", plain), ("unbraid", ours)):
+                final[name] = statistics.fmean(line.recv().losses[-max(1, steps // 10) :])
+        print(f"| {seed} | {final['plain']:.2f} | {final['unbraid']:.2f} | {final['unbraid'] - final['plain']:+.2f} |")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sections", nargs="*", help="speed, parts, processes, inference, loss (default: all but loss)")
+    parser.add_argument("--rounds", type=int, default=12)
+    parser.add_argument("--block", type=int, default=20, help="steps per turn")
+    parser.add_argument("--steps", type=int, default=500, help="length of the loss check")
+    parser.add_argument("--seeds", type=int, default=3, help="seeds of the loss check")
+    options = parser.parse_args()
+    timed = {"speed": speed, "parts": parts, "processes": processes, "inference": inference}
+    for section in options.sections or timed:
+        if section in timed:
+            timed[section](options.rounds, options.block)
+        elif section == "loss":
+            loss(options.steps, options.seeds)
+        else:
+            parser.error(f"unknown section {section!r}; known: {', '.join(timed)}, loss")
+
+
+if __name__ == "__main__":
+    main()
