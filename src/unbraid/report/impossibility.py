@@ -1,4 +1,4 @@
-"""The impossibility theorem as pictures: a grid and what the bijection makes of it, traversals of a run and of its twin."""
+"""The impossibility theorem as pictures: a grid and its image, traversals of a run and of its entangled twin."""
 
 from __future__ import annotations
 

@@ -87,9 +87,9 @@ def bijection(
 ) -> Bijection:
     """The bijection for a matrix and marginals, both by name or own.
 
-    ``matrix`` is ``"householder"`` (with ``alpha``), ``"hadamard"`` (2, 4, 8, ... dimensions), ``"random"`` (by ``seed``)
-    or an orthogonal array without zero entries. ``marginals`` is ``"uniform"``, ``"normal"`` or one law per dimension, see
-    :func:`unbraid.theory.marginals_of`; for codes of a model use :func:`unbraid.theory.empirical`.
+    ``matrix`` is ``"householder"`` (with ``alpha``), ``"hadamard"`` (2, 4, 8, ... dimensions), ``"random"`` (by
+    ``seed``) or an orthogonal array without zero entries. ``marginals`` is ``"uniform"``, ``"normal"`` or one law per
+    dimension, see :func:`unbraid.theory.marginals_of`; for codes of a model use :func:`unbraid.theory.empirical`.
     """
     if dimensions is None and isinstance(matrix, str) and not isinstance(marginals, str):
         dimensions = len(marginals)

@@ -21,10 +21,9 @@ __all__ = ["EntangledRun", "entangle"]
 class EntangledRun(Run):
     """A run whose encoder is followed, and whose decoder is preceded, by a bijection and its inverse.
 
-    ``encode`` gives ``f(r(x))`` and ``decode`` shows ``dec(f^-1(z))``, so reconstructions are those of the run, and so is
-    what the model says about images, while scores that look for one factor per code collapse. ``model`` is the run's
-    network, unchanged. The turned posterior has no diagonal covariance: a KL per latent no longer exists and
-    ``describe`` leaves it out.
+    ``encode`` gives ``f(r(x))`` and ``decode`` shows ``dec(f^-1(z))``, so reconstructions are those of the run, while
+    scores that look for one factor per code collapse. ``model`` is the run's network, unchanged. The turned posterior
+    has no diagonal covariance: a KL per latent no longer exists and ``describe`` leaves it out.
     """
 
     def __init__(self, run: Run, f: Bijection) -> None:

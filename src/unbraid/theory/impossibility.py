@@ -100,7 +100,7 @@ def sample_marginals(f: Bijection, points: int, seed: int = 0) -> np.ndarray:
 
 
 def binned_sources(f: Bijection, points: ArrayLike, bins: int = 10) -> np.ndarray:
-    """Each coordinate of the points as one of ``bins`` values that are equally likely: factors to score codes against."""
+    """Each coordinate of the points as one of ``bins`` equally likely values: factors to score codes against."""
     from scipy.special import ndtr
 
     if bins < 2:

@@ -1,4 +1,4 @@
-"""Orthogonal matrices without zero entries: each turns a standard normal vector into another, mixing every coordinate."""
+"""Orthogonal matrices without zero entries: they turn a standard normal vector into another and mix all of it."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def householder(dimensions: int, alpha: float = 0.3) -> np.ndarray:
     """The reflection ``I - 2 v v^T`` with ``v_1^2 = alpha`` and the rest shared alike (Locatello et al., 2019).
 
     ``0 < alpha < 0.5`` keeps every entry away from zero. The matrix is its own inverse. In two dimensions
-    ``alpha = sin^2(pi / 8)`` mixes both coordinates equally; in many it comes near the identity: all entries differ from
-    zero, yet each coordinate stays mostly itself.
+    ``alpha = sin^2(pi / 8)`` mixes both coordinates equally; in many it comes near the identity: all entries differ
+    from zero, yet each coordinate stays mostly itself.
 
     >>> householder(2, 0.25).round(3).tolist()
     [[0.5, -0.866], [-0.866, -0.5]]
@@ -34,7 +34,7 @@ def householder(dimensions: int, alpha: float = 0.3) -> np.ndarray:
 
 
 def hadamard(dimensions: int) -> np.ndarray:
-    """Sylvester's matrix of signs over ``sqrt(d)``: every output weighs every input alike, the strongest mixing there is.
+    """Sylvester's matrix of signs over ``sqrt(d)``: every output weighs every input alike, the strongest mixing.
 
     >>> (2 * hadamard(4)).astype(int).tolist()
     [[1, 1, 1, 1], [1, -1, 1, -1], [1, 1, -1, -1], [1, -1, -1, 1]]
@@ -88,8 +88,8 @@ def check_mixing(matrix: ArrayLike, *, smallest: float = 1e-9) -> np.ndarray:
     row, column = np.unravel_index(np.abs(array).argmin(), array.shape)
     if abs(array[row, column]) < smallest:
         raise UsageError(
-            f"matrix has the entry {array[row, column]:.1e} at row {row}, column {column}: output {row} would not depend "
-            f"on input {column}; every entry must differ from zero"
+            f"matrix has the entry {array[row, column]:.1e} at row {row}, column {column}: output {row} would not "
+            f"depend on input {column}; every entry must differ from zero"
         )
     return array
 

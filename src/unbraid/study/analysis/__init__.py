@@ -1,0 +1,70 @@
+"""The five questions of the study, each a function from the table of runs to a table, with a plot of that table.
+
+A table has one row per run and representation; it may be partial: runs, settings and data sets can be missing.
+"""
+
+from unbraid.study.analysis._style import save_figure
+from unbraid.study.analysis._table import METRICS, metrics_of, tasks_of
+from unbraid.study.analysis.correlated_codes import (
+    correlation_of_codes,
+    correlation_pairs,
+    correlation_trend,
+    plot_correlation_of_codes,
+    plot_correlation_pairs,
+)
+from unbraid.study.analysis.downstream import (
+    downstream_pairs,
+    downstream_vs_metrics,
+    plot_downstream_pairs,
+    plot_downstream_vs_metrics,
+)
+from unbraid.study.analysis.everything import ANALYSES, Analysis, Answer, answer_all
+from unbraid.study.analysis.metric_agreement import metric_agreement, plot_metric_agreement
+from unbraid.study.analysis.model_selection import (
+    UNSUPERVISED,
+    plot_strength_curves,
+    plot_transfer_between_data,
+    plot_unsupervised_vs_metrics,
+    strength_curves,
+    transfer_between_data,
+    unsupervised_vs_metrics,
+)
+from unbraid.study.analysis.score_spread import plot_spread_by_objective, plot_spread_by_strength, score_spread
+from unbraid.study.analysis.transfer_trials import plot_transfer_trials, transfer_trials
+from unbraid.study.analysis.variance_explained import plot_variance_explained, variance_explained
+
+__all__ = [
+    "ANALYSES",
+    "METRICS",
+    "UNSUPERVISED",
+    "Analysis",
+    "Answer",
+    "answer_all",
+    "correlation_of_codes",
+    "correlation_pairs",
+    "correlation_trend",
+    "downstream_pairs",
+    "downstream_vs_metrics",
+    "metric_agreement",
+    "metrics_of",
+    "plot_correlation_of_codes",
+    "plot_correlation_pairs",
+    "plot_downstream_pairs",
+    "plot_downstream_vs_metrics",
+    "plot_metric_agreement",
+    "plot_spread_by_objective",
+    "plot_spread_by_strength",
+    "plot_strength_curves",
+    "plot_transfer_between_data",
+    "plot_transfer_trials",
+    "plot_unsupervised_vs_metrics",
+    "plot_variance_explained",
+    "save_figure",
+    "score_spread",
+    "strength_curves",
+    "tasks_of",
+    "transfer_between_data",
+    "transfer_trials",
+    "unsupervised_vs_metrics",
+    "variance_explained",
+]

@@ -1,0 +1,169 @@
+"""What all analyses share: the columns they ask for, the rows they take, rank correlations with gaps in the data."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import polars as pl
+
+from unbraid.errors import UsageError
+
+__all__ = [
+    "IDENTITY",
+    "METRICS",
+    "SETTING",
+    "check_unique",
+    "choose_data",
+    "correlate",
+    "metrics_of",
+    "require",
+    "rows_of",
+    "spearman",
+    "tasks_of",
+]
+
+METRICS = ("beta_vae", "factor_vae", "mig", "dci_disentanglement", "modularity", "sap")
+"""The six scores of the study."""
+IDENTITY = ("data", "objective", "strength_name", "strength", "seed", "representation")
+"""What says which run and which of its codes a row is about."""
+SETTING = ("objective", "strength_name", "strength")
+"""What is chosen when a model is chosen; the seed is luck."""
+
+_TRAINING = ("reconstruction", "kl", "elbo", "loss", "regularizer")
+_TASK = re.compile(r"(lr|gbt)_(\d+|efficiency)")
+
+
+def metrics_of(table: pl.DataFrame) -> tuple[str, ...]:
+    """Those of the study's six scores that the table has: for tables of studies that computed only some."""
+    return tuple(metric for metric in METRICS if metric in table.columns)
+
+
+def tasks_of(table: pl.DataFrame) -> tuple[str, ...]:
+    """The downstream columns of the table: accuracy by learner and number of labels, then efficiency."""
+    found = [column for column in table.columns if _TASK.fullmatch(column)]
+    if not found:
+        raise UsageError(
+            "the table has no downstream columns (lr_100, gbt_100, lr_efficiency, ...); "
+            "let the study compute downstream tasks and run `unbraid study run FILE` again (only evaluation is redone)"
+        )
+    return tuple(sorted(found, key=_task_order))
+
+
+def require(table: pl.DataFrame, columns: Iterable[str]) -> None:
+    """An error that names the first missing column and what to run, unless the table has them all."""
+    for column in columns:
+        if column in table.columns:
+            continue
+        if column in IDENTITY:
+            remedy = "this is no table of a study; make one with `unbraid study run FILE`"
+        elif column in _TRAINING:
+            remedy = "training records it; run `unbraid study run FILE` again to collect the table anew"
+        elif _TASK.fullmatch(column):
+            remedy = "let the study compute downstream tasks and run `unbraid study run FILE` again"
+        else:
+            remedy = (
+                f"add {column!r} to the study's metrics and run `unbraid study run FILE` again "
+                "(only the evaluation is redone), or ask for other columns"
+            )
+        raise UsageError(f"the table has no column {column!r}: {remedy}. It has: {', '.join(table.columns)}")
+
+
+def rows_of(
+    table: pl.DataFrame, columns: Sequence[str], *, representation: str | None = "mean", data: str | None = None
+) -> pl.DataFrame:
+    """The rows of one representation (and data set) with the identity and these columns as finite floats or null."""
+    require(table, (*IDENTITY, *columns))
+    found = table.select(*IDENTITY, *dict.fromkeys(columns))
+    if representation is not None:
+        found = found.filter(pl.col("representation") == representation)
+        if not len(found):
+            had = table["representation"].unique().sort().to_list()
+            raise UsageError(f"the table has no row of representation {representation!r}; it has {had}")
+    found = found if data is None else choose_data(found, data)
+    numbers = pl.col(*dict.fromkeys(columns)).cast(pl.Float64)
+    # Null is what polars skips; NaN and infinity would spread into every mean and rank.
+    return found.with_columns(pl.when(numbers.is_finite()).then(numbers).otherwise(None))
+
+
+def choose_data(table: pl.DataFrame, data: str) -> pl.DataFrame:
+    """The rows of one data set, or an error that lists those there are."""
+    found = table.filter(pl.col("data") == data)
+    if not len(found):
+        had = ", ".join(map(str, table["data"].unique().sort()))
+        raise UsageError(f"the table has no row of data set {data!r}; it has {had}")
+    return found
+
+
+def check_unique(rows: pl.DataFrame) -> None:
+    """An error if two rows claim to be the same run: a table over several networks or numbers of steps."""
+    keys = ["data", *SETTING, "seed", "representation"]
+    twice = rows.filter(rows.select(keys).is_duplicated())
+    if len(twice):
+        first = ", ".join(f"{key} {value}" for key, value in zip(keys, twice.select(keys).row(0), strict=True))
+        raise UsageError(
+            f"the table has several rows for one run ({first}); if it spans several networks or numbers of steps, "
+            "keep one of them: table.filter(pl.col('steps') == ...)"
+        )
+
+
+def spearman(left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rank correlation of every column of ``left [n, a]`` with every one of ``right [n, b]``, and the rows behind it.
+
+    Rows in which either is NaN are left out pair by pair. Fewer than three rows or a constant column give NaN.
+    """
+    known_left, known_right = ~np.isnan(left), ~np.isnan(right)
+    counts = known_left.T.astype(int) @ known_right
+    result = np.full(counts.shape, np.nan)
+    # Pairs that miss the same rows are ranked and correlated together: one product when nothing is missing.
+    patterns: dict[bytes, list[tuple[int, int]]] = {}
+    for i, j in np.ndindex(*counts.shape):
+        patterns.setdefault((known_left[:, i] & known_right[:, j]).tobytes(), []).append((i, j))
+    for key, pairs in patterns.items():
+        rows = np.frombuffer(key, dtype=bool)
+        if rows.sum() < 3:
+            continue
+        first, second = np.array(pairs).T
+        a, b = _standard_ranks(left[rows]), _standard_ranks(right[rows])
+        result[first, second] = (a[:, first] * b[:, second]).mean(axis=0)
+    return np.clip(result, -1, 1), counts
+
+
+def correlate(
+    rows: pl.DataFrame, left: Sequence[str], right: Sequence[str], names: tuple[str, str], by: Sequence[str] = ("data",)
+) -> pl.DataFrame:
+    """Rank correlations within each group as a long table: ``by``, the two names, ``correlation``, ``runs``."""
+    parts = []
+    for keys, group in rows.group_by(by, maintain_order=True):
+        first = group.select(left).to_numpy().astype(float)
+        second = group.select(right).to_numpy().astype(float)
+        values, counts = spearman(first, second)
+        parts.append(
+            pl.DataFrame(
+                {
+                    **{name: [key] * values.size for name, key in zip(by, keys, strict=True)},
+                    names[0]: np.repeat(left, len(right)),
+                    names[1]: np.tile(right, len(left)),
+                    "correlation": values.ravel(),
+                    "runs": counts.ravel(),
+                }
+            )
+        )
+    return pl.concat(parts).with_columns(pl.col("correlation").fill_nan(None))
+
+
+def _standard_ranks(columns: np.ndarray) -> np.ndarray:
+    """Ranks of each column with mean 0 and variance 1; NaN for a constant one."""
+    from scipy.stats import rankdata
+
+    ranks = rankdata(columns, axis=0) - (len(columns) + 1) / 2
+    spread = np.sqrt((ranks**2).mean(axis=0))
+    spread[spread == 0] = np.nan
+    return ranks / spread
+
+
+def _task_order(column: str) -> tuple[int, int, int]:
+    learner, what = column.split("_")
+    place = ("lr", "gbt").index(learner)
+    return (1, place, 0) if what == "efficiency" else (0, place, int(what))
