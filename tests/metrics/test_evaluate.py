@@ -74,7 +74,7 @@ def test_kinds_and_options_reach_the_scores():
     data = FactorPixels((5, 4))
     data.space = type(data.space)(data.space.names, data.space.sizes, ("categorical", "ordinal"))
     shuffled = lambda images: np.array([3, 0, 4, 1, 2])[images.reshape(len(images), -1)]  # noqa: E731
-    plain, told = (evaluate(shuffled, data, "mcc", train=500, test=10, kinds=kinds)["mcc"] for kinds in (False, True))
+    plain, told = (evaluate(shuffled, data, "mcc", train=500, test=10, use_kinds=use)["mcc"] for use in (False, True))
     assert float(told) > float(plain) + 0.1
     bins = evaluate(identity, data, "mig", train=50, test=10, options={"mig": {"bins": 2}})["mig"]
     assert bins.settings["bins"] == 2
@@ -86,7 +86,7 @@ def test_scores_tell_their_time_and_fit_into_json():
     data = FactorPixels((3, 4))
     told: list[str] = []
     scores = evaluate(identity, data, QUICK, **SMALL, progress=told.append)
-    assert told == ["encoding", *scores]
+    assert told == ["encoding: 12 of 12 images, 0:00 left", *scores]
     for score in scores.values():
         assert score.settings["seconds"] >= 0
         assert score.settings["representation"] == "mean"

@@ -1,6 +1,7 @@
 """From an encoder and a data set to codes by index, each distinct image encoded once."""
 
 import os
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
@@ -97,20 +98,27 @@ def encode_index(
     every_draw: bool = False,
     seed: int = 0,
     batch_size: int = 1024,
+    progress: Callable[[str], None] | None = None,
 ) -> Encoded:
     """Codes of the images at these positions; a position that comes twice is encoded once.
 
     Where chance plays a part, in the image (``data.stochastic``, seeded by ``seed``) or in the code (``every_draw``),
-    every draw is encoded for itself: sharing one outcome would make independent samples dependent.
+    every draw is encoded for itself: sharing one outcome would make independent samples dependent. ``progress`` hears
+    how far it is after every batch.
     """
     repeated = every_draw or bool(getattr(data, "stochastic", False))
     wanted, where = (index, np.arange(len(index))) if repeated else distinct(index)
     rng = np.random.default_rng(seed)
     parts = []
+    began = time.monotonic()
     for start in range(0, len(wanted), batch_size):
         batch = wanted[start : start + batch_size]
         codes = np.asarray(encode(data.images(batch, rng)))
         if codes.ndim != 2 or len(codes) != len(batch):
             raise UsageError(f"encode must return [{len(batch)}, d] for {len(batch)} images, got shape {codes.shape}")
         parts.append(codes)
+        if progress is not None:
+            done = start + len(batch)
+            left = (time.monotonic() - began) * (len(wanted) - done) / done
+            progress(f"encoding: {done:,} of {len(wanted):,} images, {int(left) // 60}:{int(left) % 60:02d} left")
     return Encoded(check_codes(np.concatenate(parts), name="codes from encode"), where)

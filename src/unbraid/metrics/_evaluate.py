@@ -30,7 +30,7 @@ def evaluate(
     test: int = 5_000,
     batch: int = 64,
     points: tuple[int, int] | None = None,
-    kinds: bool = False,
+    use_kinds: bool = False,
     options: Mapping[str, Mapping[str, Any]] | None = None,
     seed: int = 0,
     batch_size: int = 1024,
@@ -41,13 +41,13 @@ def evaluate(
     ``run_or_encode`` is a run or a function from uint8 images ``[n, h, w, c]`` to codes ``[n, d]``. All images are
     drawn first: ``train`` and ``test`` independent ones, and for the two interventional scores ``points`` groups
     (training and test; by default as many as images) of ``batch`` images each, which is nearly all of the work: leave
-    ``beta_vae`` and ``factor_vae`` out for a quick look. Where images depend on
-    chance, or codes do (``representation="sampled"``, one draw from the posterior), every draw is encoded for itself.
+    ``beta_vae`` and ``factor_vae`` out for a quick look. Where images depend on chance, or codes do
+    (``representation="sampled"``, one draw from the posterior), every draw is encoded for itself.
 
-    ``kinds=True`` passes the kinds of the factors to the scores that use order; the default takes all factors as
+    ``use_kinds=True`` passes the kinds of the factors to the scores that use order; the default takes all factors as
     ordinal, as published numbers do. ``options`` holds more arguments by name of the score:
-    ``{"mig": {"bins": 40}}``. ``progress`` is told what is being done. Each score's settings tell its ``seconds`` and
-    the time spent encoding.
+    ``{"mig": {"bins": 40}}``. ``progress`` is told what is being done, while encoding after every batch. Each score's
+    settings tell its ``seconds`` and the time spent encoding.
     """
     chosen = choose(metrics, (*_FROM_CODES, "interventions"))
     _refuse_models(chosen)
@@ -74,7 +74,6 @@ def evaluate(
     if groups is not None:
         drawn["groups"] = np.concatenate([groups.plain, groups.index.reshape(-1)])
 
-    say("encoding")
     began = time.perf_counter()
     codes = encode_index(
         encode,
@@ -83,6 +82,7 @@ def evaluate(
         every_draw=representation == "sampled",
         seed=seed,
         batch_size=batch_size,
+        progress=say,
     )
     ends = np.cumsum([len(index) for index in drawn.values()])
     parts = {part: codes.part(slice(end - len(drawn[part]), end)) for part, end in zip(drawn, ends, strict=True)}
@@ -106,7 +106,7 @@ def evaluate(
                 entry,
                 samples["train"],
                 samples["test"],
-                tuple(space.kinds) if kinds else None,
+                tuple(space.kinds) if use_kinds else None,
                 seed,
                 extra.get(entry.name, {}),
             )

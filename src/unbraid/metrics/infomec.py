@@ -37,8 +37,10 @@ def infomec(
     Information is estimated by nearest neighbours (Ross, 2014), or with ``estimator="bins"`` by counting. The published
     regression is unpenalised, which has no answer for separable factors; here a faint penalty ``1 / c`` gives it one.
 
-    Flaws: chance information of spare codes lowers InfoM and InfoC; activity by range depends on scale and outliers;
-    with one active code InfoC is 1 by convention, with one factor InfoM is.
+    Flaws: neighbours look so closely that where the same images come again and again (more samples than images) every
+    code seems to identify its image and so to know all factors; use ``"bins"`` there. Chance information of spare codes
+    lowers InfoM and InfoC; activity by range depends on scale and outliers; with one active code InfoC is 1 by
+    convention, with one factor InfoM is.
     """
     codes, factors = check_arrays(codes, factors)
     if estimator not in ("neighbours", "bins"):
