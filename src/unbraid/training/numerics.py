@@ -51,10 +51,10 @@ def _keep_memory() -> bool:
 
 def device(name: str = "auto") -> torch.device:
     """The device by name (``cpu``, ``cuda``, ``cuda:1``, ``mps``), or the best there is."""
+    available = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
     if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "mps" if torch.mps.is_available() else "cpu")
+        return torch.device(next(kind for kind, there in available.items() if there))
     kind = name.partition(":")[0]
-    available = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.mps.is_available()}
     if kind not in available:
         raise unknown_name("device", name, ("auto", *available))
     if not available[kind]:
