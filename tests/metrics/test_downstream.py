@@ -76,8 +76,8 @@ def test_boosted_trees_read_identity_codes_from_a_thousand_labels():
 
 
 def test_efficiency_compares_a_hundred_labels_with_ten_thousand():
-    sample = noisy(10_000, (3, 4))
-    score = downstream(*sample, test=noisy(1000, (3, 4), 1), sizes=(100, 10_000), learners=("lr",))
+    sample = noisy(10_000, (4,))
+    score = downstream(*sample, test=noisy(1000, (4,), 1), sizes=(100, 10_000), learners=("lr",))
     few, many = score.parts["lr"]["mean_test"]
     assert score.parts["lr"]["efficiency"] == few / many
     assert 0 < few / many <= 1.05
