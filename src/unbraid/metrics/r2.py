@@ -47,12 +47,14 @@ def r2(
 def _explained(train: Sample, test: Sample, kinds: Sequence[str]) -> np.ndarray:
     inputs = np.column_stack([standardize(train[0]), np.ones(len(train[0]))])
     queries = np.column_stack([standardize(test[0], like=train[0]), np.ones(len(test[0]))])
+    values = [np.unique(np.concatenate([train[1][:, k], test[1][:, k]])) for k in range(len(kinds))]
+    wanted, truth = (
+        [targets(part[1][:, k], kind, values[k]) for k, kind in enumerate(kinds)] for part in (train, test)
+    )
+    guess = queries @ np.linalg.lstsq(inputs, np.hstack(wanted), rcond=None)[0]
+    ends = np.cumsum([columns.shape[1] for columns in truth])
     per_factor = np.empty(len(kinds))
-    for k, kind in enumerate(kinds):
-        values = np.unique(np.concatenate([train[1][:, k], test[1][:, k]]))
-        wanted, truth = (targets(part[1][:, k], kind, values) for part in (train, test))
-        weights = np.linalg.lstsq(inputs, wanted, rcond=None)[0]
-        total = ((truth - truth.mean(axis=0)) ** 2).sum()
-        missed = ((truth - queries @ weights) ** 2).sum()
-        per_factor[k] = 1 - missed / total if total > 0 else 0.0
+    for k, (columns, predicted) in enumerate(zip(truth, np.split(guess, ends[:-1], axis=1), strict=True)):
+        total = ((columns - columns.mean(axis=0)) ** 2).sum()
+        per_factor[k] = 1 - ((columns - predicted) ** 2).sum() / total if total > 0 else 0.0
     return per_factor
