@@ -110,6 +110,14 @@ def test_wrong_learners_and_sizes_are_named():
         downstream(*sample, sizes=(10, 1000))
 
 
+@pytest.mark.parametrize("scale", [0.0, 1e-9, 1e6, 1e12])
+def test_codes_of_any_scale_can_be_fitted(scale: float):
+    codes, factors = noisy(60, (4, 3))
+    codes[:, 0] *= scale
+    score = downstream(codes, factors, sizes=(10, 40))
+    assert 0 < score.value <= score.ceiling == 1
+
+
 def test_separable_classes_raise_no_warning():
     codes = np.arange(50.0)[:, None] * [[1.0, 0.0]]
     with warnings.catch_warnings():

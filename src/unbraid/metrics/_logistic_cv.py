@@ -119,5 +119,7 @@ def _curvature(rows: np.ndarray, weights: np.ndarray, penalty: np.ndarray) -> np
     for k in range(classes):
         block = slice(k * width, (k + 1) * width)
         matrix[block, block] += own[k]
-    matrix[np.diag_indices(classes * width)] += np.tile(penalty, classes) + 1e-9 * np.trace(matrix) / classes + 1e-12
+    # In proportion to each column, because columns may differ in scale by orders of magnitude.
+    little = 1e-10 * np.einsum("ij,ij->j", rows, rows) / n
+    matrix[np.diag_indices(classes * width)] += np.tile(penalty + little, classes)
     return matrix
