@@ -94,6 +94,14 @@ def test_jemmig_of_a_code_that_says_more_than_its_factor():
     np.testing.assert_allclose(score.parts["raw"], np.log(2))
 
 
+def test_jemmig_takes_the_tighter_of_two_equally_informative_codes():
+    factors = np.tile([0, 1], 6)[:, None]
+    wide = np.column_stack([np.arange(12) % 4, factors])  # both tell the factor; one has 4 values, the other 2
+    for codes in (wide, wide[:, ::-1]):
+        # H(z, v) - I + I' = ln 2 - ln 2 + ln 2
+        np.testing.assert_allclose(jemmig(codes, factors).parts["raw"], np.log(2))
+
+
 def test_jemmig_of_constant_codes_is_the_documented_limit():
     # Joint entropy H(v) with nothing won: 1 - H / (H + ln 20) = ln 20 / (ln 2 + ln 20).
     assert float(jemmig(np.zeros((4, 2)), grid(2, 2))) == pytest.approx(np.log(20) / np.log(40))

@@ -35,7 +35,9 @@ def jemmig(codes: ArrayLike, factors: ArrayLike, *, bins: int = 20, binning: Bin
 
 def _raw(binned: np.ndarray, factors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     information = mutual_information(binned, factors)  # [d, K]
-    best = information.argmax(axis=0)
     top, second = top_two(information)
-    joint = entropy(binned)[best] + entropy(factors) - top
+    # Of codes that know equally much the one that says least else is the better; the order of codes must not decide.
+    spread = entropy(binned)
+    best = np.where(information >= top - 1e-12, spread[:, None], np.inf).argmin(axis=0)
+    joint = spread[best] + entropy(factors) - top
     return joint - top + second, best
