@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from unbraid.study.analysis._heat import draw_heat_maps
-from unbraid.study.analysis._style import GRID, QUIET, colours, label, panels, styled
+from unbraid.study.analysis._style import GRID, colours, label, panels, styled
 from unbraid.study.analysis._table import METRICS, SETTING, correlate, require, rows_of, tasks_of
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def downstream_pairs(
 
 @styled
 def plot_downstream_pairs(pairs: pl.DataFrame) -> Figure:
-    """Scatter of :func:`downstream_pairs`, a panel per data set, with its rank correlation."""
+    """Scatter of :func:`downstream_pairs`, a panel per data set, with its rank correlation ρ."""
     sets = pairs["data"].unique(maintain_order=True).sort().to_list()
     figure, axes = panels(len(sets), 4, 2.9, 2.7)
     shades = colours(pairs["objective"].to_list())
@@ -70,10 +70,7 @@ def plot_downstream_pairs(pairs: pl.DataFrame) -> Figure:
             axis.scatter(runs["score"], runs["result"], s=15, color=shade, alpha=0.75, linewidths=0)
         assert found is not None
         value = found.filter(pl.col("data") == name)["correlation"][0]
-        if value is not None:
-            note = f"rank correlation {round(100 * value)} %"
-            axis.set_title(note, loc="right", fontsize=8, color=QUIET, fontweight="normal")
-        axis.set_title(name)
+        axis.set_title(name if value is None else f"{name} (ρ = {value:.2f})")
         axis.grid(color=GRID)
     figure.supxlabel(label(pairs["metric"][0]), fontsize=9)
     figure.supylabel(label(pairs["task"][0]), fontsize=9)
