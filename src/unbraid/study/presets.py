@@ -26,7 +26,9 @@ test = 250
 points = 100
 batches = 20
 images = 200
-downstream = false
+
+[evaluation.options.downstream]
+sizes = [10, 100, 500]
 """
 
 SMALL = """\
@@ -64,9 +66,6 @@ train = 2000
 test = 1000
 points = 1000
 batches = 100
-
-[evaluation.options.downstream]
-sizes = [10, 100, 1000]
 """
 
 PAPER = """\

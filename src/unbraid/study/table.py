@@ -45,8 +45,9 @@ def make_table(folder: StudyFolder) -> pl.DataFrame:
     null. Columns: what the run is (``index``, ``data``, ``objective``, ``strength_name``, ``strength``, ``seed``,
     ``net``, ``steps``), its training (``seconds``, and after it ``reconstruction``, ``kl``, ``regularizer``, ``elbo``,
     ``loss``), its scores by name with ``<name>_ceiling`` and scalar parts as ``<name>_<part>``
-    (``dci_disentanglement``), downstream accuracies (``lr_100``, ``gbt_efficiency``) and ``udr`` among the runs that
-    differ in the seed alone.
+    (``dci_disentanglement``), accuracies of downstream tasks (``lr_100``: logistic regression on 100 labels;
+    ``gbt_efficiency``: boosted trees on 100 labels over the same on as many as the study uses, 10,000 as published) and
+    ``udr`` among the runs that differ in the seed alone.
     """
     rows: list[dict[str, Any]] = []
     measured: list[int] = []
@@ -84,15 +85,13 @@ def score_columns(name: str, record: Mapping[str, Any]) -> dict[str, float | Non
     >>> score_columns("mig", {"value": 0.4, "ceiling": 0.9, "parts": {"gaps": [0.3, 0.5]}})
     {'mig': 0.4, 'mig_ceiling': 0.9}
     """
-    if name == "downstream":
-        return _downstream_columns(record["parts"])
     columns: dict[str, float | None] = {name: record["value"]}
     if record["ceiling"] is not None:
         columns[f"{name}_ceiling"] = float(record["ceiling"])
     for part, value in record["parts"].items():
         if isinstance(value, int | float) and not isinstance(value, bool):
             columns[f"{name}_{part}"] = float(value)
-    return columns
+    return columns | (_downstream_columns(record) if name == "downstream" else {})
 
 
 def udr_scores(folder: StudyFolder, measured: Iterable[int]) -> dict[int, float]:
@@ -134,5 +133,13 @@ def _scores(folder: StudyFolder, index: int, representation: str) -> dict[str, f
     return {name: None if value is None or not math.isfinite(value) else value for name, value in columns.items()}
 
 
-def _downstream_columns(parts: Mapping[str, Any]) -> dict[str, float | None]:
-    return {name: float(value) for name, value in parts.items() if isinstance(value, int | float)}
+def _downstream_columns(record: Mapping[str, Any]) -> dict[str, float | None]:
+    """Mean test accuracy per learner and number of labels, and what 100 labels reach of that with the most labels."""
+    columns: dict[str, float | None] = {}
+    sizes = record["settings"]["sizes"]
+    for learner, found in record["parts"].items():
+        accuracy = dict(zip(sizes, found["mean_test"], strict=True))
+        columns |= {f"{learner}_{size}": value for size, value in accuracy.items()}
+        if 100 in accuracy and max(sizes) > 100:
+            columns[f"{learner}_efficiency"] = accuracy[100] / accuracy[max(sizes)] if accuracy[max(sizes)] else None
+    return columns

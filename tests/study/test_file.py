@@ -1,0 +1,120 @@
+"""Study files: what they mean, and how mistakes in them are answered."""
+
+import pytest
+
+from unbraid.errors import UsageError
+from unbraid.metrics import METRICS
+from unbraid.study import PRESETS, parse_study, read_study
+from unbraid.study.file import KEYS
+
+GOOD = """
+data = ["mini-sprites", "sprites16"]
+seeds = 3
+steps = 100
+[objectives.beta-vae]
+beta = [1, 4]
+[objectives.annealed-vae]
+gamma = 10
+[options]
+latents = 5
+[evaluation]
+metrics = ["dci", "mig"]
+train = 300
+"""
+
+
+def test_a_study_is_the_product_of_its_axes():
+    study = parse_study(GOOD, "my.toml")
+    # Two strengths of beta-vae, the six published ones of annealed-vae: 8 settings on 2 data sets with 3 seeds.
+    assert len(study) == 2 * 8 * 3
+    assert [s.strength for s in study.settings] == [1, 4, 5, 10, 25, 50, 75, 100]
+    assert study.settings[2].parameter == "c_max"
+    assert study.settings[2].options == {"latents": 5, "gamma": 10, "c_max": 5}
+    assert study.seeds == (0, 1, 2)
+    assert study.batch_size == 64
+    assert study.evaluation.metrics == ("mig", "dci")  # in the order of the list of scores
+    assert (study.evaluation.train, study.evaluation.test) == (300, 5000)
+
+
+def test_a_list_of_objectives_takes_their_published_sweeps():
+    study = parse_study('data = "mini-sprites"\nsteps = 1\nobjectives = ["factor-vae", "vae"]', "s")
+    assert [s.strength for s in study.settings] == [10, 20, 30, 40, 50, 100, None]
+
+
+def test_a_fixed_strength_is_one_setting():
+    study = parse_study('data = "mini-sprites"\nsteps = 1\n[objectives.beta-vae]\nbeta = 4', "s")
+    assert [(s.parameter, s.strength) for s in study.settings] == [("beta", 4.0)]
+
+
+def test_networks_and_numbers_of_steps_can_be_axes():
+    study = parse_study('data = "mini-sprites"\nsteps = [1, 2]\nnet = ["fc", "mlp"]\nobjectives = ["vae"]', "s")
+    assert [(r.net, r.steps) for r in study] == [("fc", 1), ("fc", 2), ("mlp", 1), ("mlp", 2)]
+    assert study[2].options == {"net": "mlp"}
+
+
+def test_all_metrics_are_those_of_single_models():
+    study = parse_study('data = "mini-sprites"\nsteps = 1\nobjectives = ["vae"]', "s")
+    assert set(study.evaluation.metrics) == set(METRICS) - {"udr"}
+    without = parse_study(
+        'data = "mini-sprites"\nsteps = 1\nobjectives = ["vae"]\n[evaluation]\ndownstream = false', "s"
+    )
+    assert set(study.evaluation.metrics) - set(without.evaluation.metrics) == {"downstream"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("seeds", "seds", ("seds", "did you mean 'seeds'")),
+        ("steps = 100", "steps = 0", ("steps", "at least 1", "got 0")),
+        ("steps = 100", "", ("'steps' is missing",)),
+        ("seeds = 3", "seeds = [1, 1]", ("seeds", "different numbers")),
+        ("beta-vae", "beta-vea", ("objectives.beta-vea", "did you mean 'beta-vae'")),
+        ("beta = [1, 4]", "beta = [1, -4]", ("objectives.beta-vae.beta", "beta must not be negative, got -4")),
+        ("beta = [1, 4]", "bta = [1, 4]", ("objectives.beta-vae.bta", "did you mean 'beta'")),
+        ("beta = [1, 4]", "beta = [1, 1]", ("objectives.beta-vae.beta", "different values")),
+        ("beta = [1, 4]", 'beta = ["one"]', ("objectives.beta-vae.beta", "numbers, got 'one'")),
+        ("beta = [1, 4]", "beta = [1]\nlatents = [2]", ("latents and beta", "one option can be swept")),
+        ("latents = 5", "latent = 5", ("objectives.beta-vae", "did you mean 'latents'")),
+        ('"sprites16"', '"sprite16"', ("data", "did you mean 'sprites16'")),
+        ('"mig"', '"mgi"', ("evaluation.metrics", "did you mean 'mig'")),
+        ("train = 300", "trian = 300", ("evaluation.trian", "did you mean 'train'")),
+        ("train = 300", 'representations = ["maen"]', ("evaluation.representations", "did you mean 'mean'")),
+        ("train = 300", "options.sap.x = 1", ("evaluation.options.sap", "not among the chosen")),
+        ("[options]", "[options", ("not readable as TOML",)),
+    ],
+)
+def test_mistakes_name_the_file_the_key_and_the_remedy(old, new, words):
+    assert old in GOOD
+    with pytest.raises(UsageError) as caught:
+        parse_study(GOOD.replace(old, new, 1), "my.toml")
+    assert str(caught.value).startswith("my.toml")
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_files_and_presets_that_do_not_exist(tmp_path):
+    with pytest.raises(UsageError, match="did you mean 'smoke'"):
+        read_study("smok")
+    with pytest.raises(UsageError, match="does not exist"):
+        read_study(tmp_path / "mine.toml")
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_presets_are_good_study_files(name, tmp_path):
+    study = read_study(name)
+    assert study.name == name
+    (tmp_path / "copy.toml").write_text(PRESETS[name])
+    assert read_study(tmp_path / "copy.toml").to_json() == study.to_json()
+
+
+def test_the_small_preset_is_six_objectives_three_strengths_five_seeds_on_two_sets():
+    study = read_study("small")
+    assert len(study) == 2 * 6 * 3 * 5
+    assert len({s.objective for s in study.settings}) == 6
+
+
+def test_every_key_is_documented():
+    import unbraid.study.file as module
+
+    for key in set(KEYS) - {"name", "precision"}:
+        assert key in (module.__doc__ or "")
