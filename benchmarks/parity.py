@@ -2,9 +2,10 @@
 
     python benchmarks/parity.py --steps 10000 --seeds 3 --out parity.json
 
-trains the study's convolutional VAE on dSprites by this library's step and by a plain float32 PyTorch loop, and prints the
-mean loss of the last tenth of the steps for each seed, with the mean difference and its standard error. Finished runs are kept
-in the output file, so the same command goes on where it stopped; --only plain|unbraid splits the work over processes.
+trains the study's convolutional VAE on dSprites by this library's step and by a plain float32 PyTorch loop, and prints
+the mean loss of the last tenth of the steps for each seed, with the mean difference and its standard error. Finished
+runs are kept in the output file, so the same command goes on where it stopped. Use --only plain and --only unbraid for
+the CPU time ratio: in one process the plain loop would profit from the allocator's settings.
 """
 
 from __future__ import annotations

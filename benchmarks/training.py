@@ -1,8 +1,9 @@
 """How fast a training step is, against a plain PyTorch loop for the same model.
 
-    python benchmarks/training.py                        # all but the loss check, a few minutes
+    python benchmarks/training.py                        # everything, a few minutes
     python benchmarks/training.py speed --rounds 40      # one section
-    python benchmarks/training.py loss --steps 10000     # do both end at the same loss?
+
+Whether both end at the same loss is for ``benchmarks/parity.py``. Where pythae is installed, its trainer takes part.
 
 Every contestant runs in its own process with one thread. They take turns, a block of steps each, so that whatever else
 the machine does hits all of them; medians over the rounds are compared. ``cpu`` is the time spent on the CPU, which is
@@ -10,6 +11,7 @@ steadier than the clock on the wall when the machine is busy.
 """
 
 import argparse
+import importlib.util
 import multiprocessing
 import statistics
 import time
@@ -119,6 +121,68 @@ def tuned(steps: Callable[..., Advance], **options: Any) -> Callable[..., Advanc
     return begin
 
 
+def pythae_steps(images: np.ndarray, seed: int) -> Advance:
+    """One step of pythae's trainer (its own ``train_step`` on a loader of one batch) with the plain networks."""
+    import tempfile
+
+    import torch
+    from pythae.data.datasets import BaseDataset
+    from pythae.models import BetaVAE, BetaVAEConfig
+    from pythae.models.base.base_utils import ModelOutput
+    from pythae.models.nn import BaseDecoder, BaseEncoder
+    from pythae.trainers import BaseTrainer, BaseTrainerConfig
+    from torch import nn
+
+    networks = plain_networks(images.shape[1:], seed)
+
+    class Encoder(BaseEncoder):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.net: nn.Module = networks[0]
+
+        def forward(self, x: Any) -> Any:
+            mean, logvar = self.net(x).chunk(2, dim=1)
+            return ModelOutput(embedding=mean, log_covariance=logvar)
+
+    class Decoder(BaseDecoder):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.net: nn.Module = networks[1]
+
+        def forward(self, z: Any) -> Any:
+            return ModelOutput(reconstruction=torch.sigmoid(self.net(z)))
+
+    height, width, channels = images.shape[1:]
+    config = BetaVAEConfig((channels, height, width), LATENTS, reconstruction_loss="bce", beta=1.0)
+    floats = torch.from_numpy(images).permute(0, 3, 1, 2).contiguous().float() / 255
+    trainer = BaseTrainer(
+        BetaVAE(config, Encoder(), Decoder()),
+        BaseDataset(floats, torch.zeros(len(floats))),
+        training_config=BaseTrainerConfig(
+            output_dir=tempfile.mkdtemp(), learning_rate=1e-4, per_device_train_batch_size=BATCH
+        ),
+    )
+    trainer.prepare_training()
+    loader = trainer.train_loader
+
+    class OneBatch:
+        dataset = loader.dataset
+        batches: Iterator[Any] = iter(())
+
+        def __len__(self) -> int:
+            return 1
+
+        def __iter__(self) -> Iterator[Any]:
+            batch = next(self.batches, None)
+            if batch is None:
+                self.batches = iter(loader)
+                batch = next(self.batches)
+            yield batch
+
+    trainer.train_loader = OneBatch()
+    return lambda: float(trainer.train_step(epoch=1))
+
+
 CONTESTANTS: dict[str, Callable[..., Advance]] = {
     "plain": plain_steps,
     "plain + allocator": tuned(plain_steps),
@@ -126,6 +190,8 @@ CONTESTANTS: dict[str, Callable[..., Advance]] = {
     "unbraid, fp32": tuned(unbraid_steps, precision="fp32"),
     "unbraid": unbraid_steps,
 }
+if importlib.util.find_spec("pythae"):
+    CONTESTANTS["pythae"] = pythae_steps
 
 
 def pictures(shape: Shape, count: int = 4096) -> np.ndarray:
@@ -288,36 +354,18 @@ def inference(rounds: int, block: int) -> None:
         print(f"| {name} | {statistics.median(rates[False]):.2f} | {statistics.median(rates[True]):.2f} |")
 
 
-def loss(steps: int, seeds: int) -> None:
-    """The loss over the last tenth of training, plain and ours, for several seeds."""
-    print(f"\n## Loss after {steps} steps, mean of the last tenth, 64x64x1\n\n| seed | plain | unbraid | difference |")
-    print("|---|---|---|---|")
-    for seed in range(seeds):
-        final = {}
-        with contestant("plain", SHAPES[0], seed) as plain, contestant("unbraid", SHAPES[0], seed) as ours:
-            plain.send(steps)
-            ours.send(steps)
-            for name, line in (("plain", plain), ("unbraid", ours)):
-                final[name] = statistics.fmean(line.recv().losses[-max(1, steps // 10) :])
-        print(f"| {seed} | {final['plain']:.2f} | {final['unbraid']:.2f} | {final['unbraid'] - final['plain']:+.2f} |")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("sections", nargs="*", help="speed, parts, processes, inference, loss (default: all but loss)")
+    parser.add_argument("sections", nargs="*", help="speed, parts, processes, inference (default: all)")
     parser.add_argument("--rounds", type=int, default=12)
     parser.add_argument("--block", type=int, default=20, help="steps per turn")
-    parser.add_argument("--steps", type=int, default=500, help="length of the loss check")
-    parser.add_argument("--seeds", type=int, default=3, help="seeds of the loss check")
     options = parser.parse_args()
     timed = {"speed": speed, "parts": parts, "processes": processes, "inference": inference}
     for section in options.sections or timed:
         if section in timed:
             timed[section](options.rounds, options.block)
-        elif section == "loss":
-            loss(options.steps, options.seeds)
         else:
-            parser.error(f"unknown section {section!r}; known: {', '.join(timed)}, loss")
+            parser.error(f"unknown section {section!r}; known: {', '.join(timed)}")
 
 
 if __name__ == "__main__":
