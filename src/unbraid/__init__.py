@@ -1,7 +1,7 @@
 """unbraid: representations that come apart into the factors behind the data.
 
-Learn them (:func:`train`), open them (:func:`open_run`), measure them (:func:`evaluate`). The packages ``data``, ``nets``,
-``objectives``, ``metrics`` and ``training`` hold the parts. torch is imported only when something needs it.
+Learn them (:func:`train`), open them (:func:`open_run`), measure them (:func:`evaluate`). The packages ``data``,
+``nets``, ``objectives``, ``metrics`` and ``training`` hold the parts. torch is imported only when something needs it.
 """
 
 from __future__ import annotations

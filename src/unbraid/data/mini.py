@@ -38,7 +38,7 @@ class MiniSprites(FactorDataset):
     def __init__(self) -> None:
         self._pixels = _draw(self.space.factors(np.arange(len(self.space))))
 
-    def images(self, index: np.ndarray | Sequence[int], rng: np.random.Generator | None = None) -> np.ndarray:  # noqa: ARG002
+    def images(self, index: np.ndarray | Sequence[int], rng: np.random.Generator | None = None) -> np.ndarray:
         return self._pixels[self.space.index(self.space.factors(index))]
 
 
@@ -64,7 +64,7 @@ class IdentityFactors(FactorDataset):
         self.space = FactorSpace(names, tuple(sizes), (kind,) * len(sizes))
         self.shape = (1, 1, len(sizes))
 
-    def images(self, index: np.ndarray | Sequence[int], rng: np.random.Generator | None = None) -> np.ndarray:  # noqa: ARG002
+    def images(self, index: np.ndarray | Sequence[int], rng: np.random.Generator | None = None) -> np.ndarray:
         return self.space.factors(index).astype(np.uint8)[:, None, None, :]
 
 

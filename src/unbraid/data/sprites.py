@@ -77,7 +77,7 @@ class Sprites(FactorDataset):
             binary=True,
         )
 
-    def images(self, index: np.ndarray | Sequence[int], rng: np.random.Generator | None = None) -> np.ndarray:  # noqa: ARG002
+    def images(self, index: np.ndarray | Sequence[int], rng: np.random.Generator | None = None) -> np.ndarray:
         return self.store.images(index)
 
 
