@@ -124,6 +124,7 @@ def test_more_labels_than_images_are_refused(small, tmp_path):
         (idx(np.zeros((2, 3))), "no idx file"),
         (gzip.compress(idx(np.zeros((2, 3, 4))))[:-9], "cannot read"),
     ],
+    ids=["empty", "page", "short", "flat", "gzip"],
 )
 def test_a_damaged_idx_file_is_named(tmp_path, content, message):
     (tmp_path / "file").write_bytes(content)
