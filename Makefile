@@ -7,13 +7,14 @@ export OPENBLAS_NUM_THREADS ?= 1
 export MKL_NUM_THREADS ?= 1
 export NUMBA_NUM_THREADS ?= 1
 
-.PHONY: demo test test-slow format docs benchmarks clean help
+.PHONY: help demo test test-slow format docs benchmarks clean
 
 help:
 	@echo "make demo        train a model on rendered sprites, score it, draw it (a few minutes)"
 	@echo "make test        lint, types, import rules, docs, tests"
 	@echo "make test-slow   the tests that take minutes"
 	@echo "make format      format the code"
+	@echo "make docs        build the documentation into site/"
 	@echo "make benchmarks  speed, side by side with plain PyTorch and scikit-learn"
 
 demo: $(VENV)/ready
@@ -24,8 +25,8 @@ test: $(VENV)/ready
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/mkdocs build --strict --quiet --site-dir site
-	$(BIN)/pytest -n 2 --cov --cov-report=term:skip-covered
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir site
+	$(BIN)/pytest -m "not slow" -n 2 --cov --cov-report=term:skip-covered
 
 test-slow: $(VENV)/ready
 	$(BIN)/pytest -m slow -n 2
@@ -33,6 +34,10 @@ test-slow: $(VENV)/ready
 format: $(VENV)/ready
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+docs: $(VENV)/ready
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir site
+	@echo "open site/index.html"
 
 benchmarks: $(VENV)/ready
 	$(BIN)/python benchmarks/training.py
