@@ -1,5 +1,6 @@
 """Endless batches, each a pure function of the seed and the step."""
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -70,7 +71,7 @@ _STREAMS: dict[str, Callable[..., Stream]] = {"images": IndependentStream}
 def register_stream(kind: str, factory: Callable[..., Stream]) -> None:
     """Make ``factory(dataset, batch_size, seed)`` the stream for objectives that say ``needs = kind``.
 
-    Integer options of a stream can follow its name: ``needs = "few-labels:labels=100"`` calls
+    Options of a stream (numbers or words) can follow its name: ``needs = "few-labels:labels=100"`` calls
     ``factory(dataset, batch_size, seed, labels=100)``.
     """
     _STREAMS[kind] = factory
@@ -86,5 +87,20 @@ def make_stream(kind: str, dataset: ImageDataset, batch_size: int, seed: int) ->
     name, _, written = kind.partition(":")
     if name not in _STREAMS:
         raise unknown_name("kind of stream", name, _STREAMS)
-    options = {key: int(value) for key, _, value in (part.partition("=") for part in filter(None, written.split(",")))}
+    accepted = inspect.signature(_STREAMS[name]).parameters
+    options = {}
+    for part in filter(None, written.split(",")):
+        key, _, value = part.partition("=")
+        if key not in accepted:
+            raise unknown_name(f"option of stream {name!r}:", key, list(accepted)[3:])
+        options[key] = _value(value)
     return _STREAMS[name](dataset, batch_size, seed, **options)
+
+
+def _value(text: str) -> int | float | str:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
