@@ -11,6 +11,7 @@ import unbraid.data.rooms3d
 import unbraid.data.shapes3d
 import unbraid.data.smallnorb
 import unbraid.data.usps  # noqa: F401
+from unbraid.data.blobs import Blobs
 from unbraid.data.dataset import Card, FactorDataset, ImageDataset, LabelledDataset, Subset, Wrapper
 from unbraid.data.dsprites_file import compare_dsprites
 from unbraid.data.folder import from_folder
@@ -29,11 +30,13 @@ from unbraid.data.stream import (
     register_stream,
     stream_names,
 )
+from unbraid.data.synthetic import SyntheticLinear, SyntheticNonlinear, linear_map
 from unbraid.data.two_batches import FewLabelsStream, TwoBatchStream
 from unbraid.data.variants import colored, noisy, scream
 
 __all__ = [
     "Batch",
+    "Blobs",
     "Card",
     "Entry",
     "FactorDataset",
@@ -49,6 +52,8 @@ __all__ = [
     "Stream",
     "SubSpace",
     "Subset",
+    "SyntheticLinear",
+    "SyntheticNonlinear",
     "TwoBatchStream",
     "Wrapper",
     "colored",
@@ -58,6 +63,7 @@ __all__ = [
     "from_arrays",
     "from_folder",
     "from_npz",
+    "linear_map",
     "load",
     "make_stream",
     "names",

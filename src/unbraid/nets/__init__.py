@@ -1,7 +1,10 @@
 """Networks: encoders, decoders, what their outputs mean. Plain modules without training logic."""
 
+from unbraid.nets.comparison import PairComparison
 from unbraid.nets.conv import ConvDecoder, ConvEncoder, conv
 from unbraid.nets.discriminator import discriminator
+from unbraid.nets.flow import Coupling, Flow, InvertibleLinear, coupling_flow
+from unbraid.nets.full_gaussian import FullGaussian, full_heads
 from unbraid.nets.initialise import glorot, kaiming
 from unbraid.nets.likelihood import Bernoulli, GaussianPixels, Likelihood, likelihood, likelihoods
 from unbraid.nets.mlp import fc, linear, mlp
@@ -14,15 +17,22 @@ __all__ = [
     "Bernoulli",
     "ConvDecoder",
     "ConvEncoder",
+    "Coupling",
+    "Flow",
+    "FullGaussian",
     "Gaussian",
     "GaussianPixels",
+    "InvertibleLinear",
     "Likelihood",
+    "PairComparison",
     "Shape",
     "build",
     "conv",
+    "coupling_flow",
     "discriminator",
     "fast_kernels",
     "fc",
+    "full_heads",
     "glorot",
     "kaiming",
     "likelihood",

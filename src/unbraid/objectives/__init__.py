@@ -1,5 +1,6 @@
 """Training objectives by name; a new one is one decorated dataclass."""
 
+from unbraid.objectives.ada_vae import AdaGVAE, AdaMLVAE, AdaObjective, shared_latents
 from unbraid.objectives.annealed_vae import AnnealedVAE
 from unbraid.objectives.autoencoder import AE, AutoencoderObjective, VAEObjective
 from unbraid.objectives.base import (
@@ -19,13 +20,32 @@ from unbraid.objectives.beta_tcvae import BetaTCVAE, batch_total_correlation, to
 from unbraid.objectives.dip_vae import DIPVAEI, DIPVAEII, DIPObjective, batch_covariance
 from unbraid.objectives.factor_vae import FactorVAE, discriminator_terms, log_ratio, permute_dims
 from unbraid.objectives.few_labels import FewLabels, S2BetaTCVAE, S2BetaVAE, label_loss
+from unbraid.objectives.full_covariance import FullBetaVAE
+from unbraid.objectives.linear_vae import LinearVAE
+from unbraid.objectives.pairs import PairObjective, PairVAEObjective, halves, stacked
+from unbraid.objectives.pcl import PCL
+from unbraid.objectives.pm_vae import PMVAE
+from unbraid.objectives.slow_flow import SlowFlow
+from unbraid.objectives.slow_vae import GaussianSlowVAE, SlowVAE, transition_terms
+from unbraid.objectives.transition_prior import (
+    absolute_moment,
+    cross_entropy,
+    gaussian_entropy,
+    gaussian_kl,
+    log_normaliser,
+)
 from unbraid.objectives.vae import VAE, BetaVAE
 
 __all__ = [
     "AE",
     "DIPVAEI",
     "DIPVAEII",
+    "PCL",
+    "PMVAE",
     "VAE",
+    "AdaGVAE",
+    "AdaMLVAE",
+    "AdaObjective",
     "AnnealedVAE",
     "AutoencoderObjective",
     "BetaTCVAE",
@@ -33,25 +53,41 @@ __all__ = [
     "DIPObjective",
     "FactorVAE",
     "FewLabels",
+    "FullBetaVAE",
+    "GaussianSlowVAE",
     "Inputs",
+    "LinearVAE",
     "Objective",
+    "PairObjective",
+    "PairVAEObjective",
     "Problem",
     "S2BetaTCVAE",
     "S2BetaVAE",
+    "SlowFlow",
+    "SlowVAE",
     "Terms",
     "VAEObjective",
+    "absolute_moment",
     "batch_covariance",
     "batch_total_correlation",
     "check_not_negative",
     "check_positive",
+    "cross_entropy",
     "discriminator_terms",
+    "gaussian_entropy",
+    "gaussian_kl",
     "get",
+    "halves",
     "label_loss",
+    "log_normaliser",
     "log_ratio",
     "make",
     "names",
     "options_of",
     "permute_dims",
     "register",
+    "shared_latents",
+    "stacked",
     "total_correlation_offset",
+    "transition_terms",
 ]

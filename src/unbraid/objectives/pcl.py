@@ -1,0 +1,81 @@
+"""Permutation-contrastive learning: tell true pairs from pairs that never were (Hyvärinen & Morioka, 2017)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from unbraid.errors import UsageError
+from unbraid.objectives.base import Inputs, Problem, Terms, check_positive, register
+from unbraid.objectives.pairs import PairObjective, stacked
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor, nn
+
+__all__ = ["PCL", "derangement"]
+
+
+def derangement(n: int, generator: torch.Generator) -> Tensor:
+    """A random order of n things in which none keeps its place."""
+    import torch
+
+    order = torch.randperm(n, generator=generator, device=generator.device)
+    return order.roll(1)[order.argsort()]
+
+
+@register("pcl")
+@dataclass(frozen=True)
+class PCL(PairObjective):
+    """Encoder trained to tell true pairs from shuffled ones, latent by latent (Hyvärinen & Morioka, 2017).
+
+    The classifier sees features h of both images through r = -sum |w1 h(x_t) + w2 h(x_{t-1}) + b|
+    + sum a h(x_t)^2 + sum a' h(x_{t-1})^2 + c only. There is no decoder.
+    """
+
+    latents: int = 10
+    """Number of features."""
+    net: str = "slow"
+    """Encoder by name: slow, conv, fc, mlp, or an own registered pair, of which the decoder is left out."""
+    learning_rate: float = 1e-4
+    """Step size of Adam."""
+
+    def __post_init__(self) -> None:
+        if self.latents < 1:
+            raise UsageError(f"latents must be at least 1, got {self.latents}")
+        check_positive(self, "learning_rate")
+
+    def build(self, problem: Problem, generator: torch.Generator) -> nn.Module:
+        from torch import nn
+
+        from unbraid import nets
+
+        encoder, _ = nets.build(self.net, problem.shape, self.latents, heads=1, generator=generator)
+        return nn.ModuleDict({"encoder": encoder, "comparison": nets.PairComparison(self.latents)})
+
+    def optimizers(self, model: nn.Module) -> dict[str, torch.optim.Optimizer]:
+        from torch.optim import Adam
+
+        return {"model": Adam(model.parameters(), lr=self.learning_rate, betas=(0.9, 0.999), eps=1e-8, fused=True)}
+
+    def loss(self, model: nn.Module, inputs: Inputs, step: int, noise: torch.Generator) -> Terms:
+        from torch.nn.functional import softplus
+
+        if len(inputs.images) < 2:
+            raise UsageError("pcl needs at least two pairs in a batch to shuffle, got one")
+        past, present = self.encode(model, stacked(inputs)).chunk(2)
+        true = model["comparison"](present, past)  # type: ignore[index]
+        wrong = model["comparison"](present, past[derangement(len(past), noise)])  # type: ignore[index]
+        right = 0.5 * ((true > 0).float().mean() + (wrong < 0).float().mean())
+        return Terms(
+            {"cross_entropy": 0.5 * (softplus(-true).mean() + softplus(wrong).mean())},
+            {"accuracy": right, "movement": (present - past).abs().mean()},
+        )
+
+    def encode(self, model: nn.Module, images: Tensor, noise: torch.Generator | None = None) -> Tensor:
+        if noise is not None:
+            raise UsageError("features of pcl are not random: there is no sampled representation; ask for the mean")
+        return model["encoder"](images).float()  # type: ignore[index]
+
+    def describe(self, model: nn.Module, images: Tensor, noise: torch.Generator) -> dict[str, Tensor]:
+        return {"mean": self.encode(model, images)}
