@@ -15,8 +15,9 @@ COMMANDS = (
     f"data show {DATA} --out {{out}}/data.png",
     f"train beta-vae --data {DATA} --beta 4 --learning-rate 5e-4 --steps 6000 --seed 0 --out {{out}}/run",
     "evaluate {out}/run --points 1000",
-    "traverse {out}/run",
+    "traverse {out}/run --active-only --image 451088",
 )
+"""The last one starts from a large ellipse in the middle."""
 
 
 def main(out: Path) -> int:
