@@ -78,7 +78,7 @@ def measure_bookkeeping(steps: int, runs: int, workers: int) -> None:
     rate = steps * runs / training
     print(f"{runs} runs of {steps} steps with {workers} workers: {wall:.1f} s, {rate:.1f} steps/s per worker")
     print(f"beside training {beside:.2f} s per run; share of the workers' time in runs of")
-    for length in (steps, 1_000, 12_000, 300_000):
+    for length in (steps, 1_000, 10_000, 300_000):
         print(f"{length:>10,} steps: {100 * beside / (beside + length / rate):6.2f} %")
 
 

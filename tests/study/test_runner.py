@@ -278,3 +278,19 @@ def test_a_study_can_be_run_from_python(finished, file, tmp_path):
     )
     assert coverage(folder).states[3] == "evaluated"
     assert results_of(tmp_path, [3]) == results_of(finished, [3])
+
+
+@pytest.mark.slow
+def test_the_smoke_preset_answers_every_question(tmp_path, capsys):
+    out = tmp_path / "out"
+    assert unbraid("study", "run", "smoke", "--out", out, "--progress", "none") == 0
+    assert unbraid("study", "report", out, "--json") == 0
+    told = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert told["states"] == {"evaluated": 8}
+    assert set(told["answers"].values()) == {"written"}
+    table = pl.read_parquet(out / "table.parquet")
+    for column in ("beta_vae", "factor_vae", "dci_disentanglement", "sap", "lr_100", "gbt_efficiency"):
+        assert table[column].is_not_null().all(), column
+    # beta = 1 makes both objectives the plain VAE: equal seeds, equal scores.
+    plain = table.filter(pl.col("strength") == 1).sort("objective", "seed", "representation")
+    assert plain["mig"][:4].to_list() == plain["mig"][4:].to_list()

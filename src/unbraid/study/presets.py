@@ -36,7 +36,7 @@ SMALL = """\
 name = "small"
 data = ["sprites32", "rooms3d-32"]
 seeds = 5
-steps = 12000
+steps = 10000
 net = "conv"
 
 [objectives.beta-vae]
@@ -52,7 +52,7 @@ lambda_od = [1, 10, 50]
 beta = [1, 4, 10]
 [objectives.annealed-vae]
 c_max = [5, 25, 100]
-anneal_steps = 4000            # a third of the steps, as published
+anneal_steps = 3300            # a third of the steps, as published
 
 [options]
 learning_rate = 5e-4           # fewer, longer steps than the published 300 000 of 1e-4
@@ -64,7 +64,7 @@ metrics = [
 ]
 train = 2000
 test = 1000
-points = 1000
+points = 500
 batches = 100
 """
 
