@@ -15,8 +15,10 @@ from unbraid.data.blobs import Blobs
 from unbraid.data.dataset import Card, FactorDataset, ImageDataset, LabelledDataset, Subset, Wrapper
 from unbraid.data.dsprites_file import compare_dsprites
 from unbraid.data.folder import from_folder
+from unbraid.data.laplace import GeneralizedLaplace, latent_pairs
 from unbraid.data.mini import IdentityFactors, MiniSprites
 from unbraid.data.own import from_arrays, from_npz
+from unbraid.data.pairs import PairStream, SequenceStream
 from unbraid.data.registry import Entry, entry, load, names, parse, register
 from unbraid.data.space import FactorSpace, SubSpace
 from unbraid.data.sprites import Sprites
@@ -31,6 +33,8 @@ from unbraid.data.stream import (
     stream_names,
 )
 from unbraid.data.synthetic import SyntheticLinear, SyntheticNonlinear, linear_map
+from unbraid.data.tracks import TrackDataset, Tracks
+from unbraid.data.transitions import protocol
 from unbraid.data.two_batches import FewLabelsStream, TwoBatchStream
 from unbraid.data.variants import colored, noisy, scream
 
@@ -42,18 +46,23 @@ __all__ = [
     "FactorDataset",
     "FactorSpace",
     "FewLabelsStream",
+    "GeneralizedLaplace",
     "IdentityFactors",
     "ImageDataset",
     "ImageStore",
     "IndependentStream",
     "LabelledDataset",
     "MiniSprites",
+    "PairStream",
+    "SequenceStream",
     "Sprites",
     "Stream",
     "SubSpace",
     "Subset",
     "SyntheticLinear",
     "SyntheticNonlinear",
+    "TrackDataset",
+    "Tracks",
     "TwoBatchStream",
     "Wrapper",
     "colored",
@@ -63,12 +72,14 @@ __all__ = [
     "from_arrays",
     "from_folder",
     "from_npz",
+    "latent_pairs",
     "linear_map",
     "load",
     "make_stream",
     "names",
     "noisy",
     "parse",
+    "protocol",
     "register",
     "register_stream",
     "render_store",

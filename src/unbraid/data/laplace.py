@@ -62,9 +62,7 @@ class GeneralizedLaplace:
 
     def moment(self, power: float) -> float:
         """``E |d - loc|^power``."""
-        return exp(
-            lgamma((power + 1) / self.alpha) - lgamma(1 / self.alpha) - log(self.lam) * power / self.alpha
-        )
+        return exp(lgamma((power + 1) / self.alpha) - lgamma(1 / self.alpha) - log(self.lam) * power / self.alpha)
 
     @property
     def variance(self) -> float:

@@ -1,0 +1,127 @@
+"""Measurements of objects over time, frame after frame, and data sets whose images lie on such tracks."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from unbraid.data.dataset import ImageDataset
+from unbraid.errors import UsageError
+
+__all__ = ["TrackDataset", "Tracks"]
+
+
+@dataclass(frozen=True)
+class Tracks:
+    """Rows of measured values, one per frame; the frames of a track follow each other.
+
+    >>> tracks = Tracks(np.array([[0.0], [1.0], [5.0], [5.0], [7.0]]), ("x",), np.array([2, 3]))
+    >>> tracks.increments()
+    array([[1.],
+           [0.],
+           [2.]])
+    """
+
+    values: np.ndarray
+    """``[frames, K]``."""
+    names: tuple[str, ...]
+    lengths: np.ndarray
+    """Frames of each track, at least 2; their sum is the number of frames."""
+
+    def __post_init__(self) -> None:
+        if self.values.ndim != 2 or self.values.shape[1] != len(self.names):
+            raise UsageError(f"values must be [frames, {len(self.names)}], got {self.values.shape}")
+        if len(self.lengths) == 0 or self.lengths.min() < 2 or self.lengths.sum() != len(self.values):
+            raise UsageError(
+                f"lengths must be 2 or more each and add up to the {len(self.values)} frames, got "
+                f"{len(self.lengths)} tracks with {self.lengths.sum()} frames"
+            )
+
+    def __len__(self) -> int:
+        """The number of frames."""
+        return len(self.values)
+
+    @classmethod
+    def linked(cls, values: np.ndarray, names: tuple[str, ...], links: np.ndarray) -> tuple["Tracks", np.ndarray]:
+        """Tracks of the frames joined by ``links`` (bool ``[frames - 1]``: does frame i go on in i + 1?).
+
+        Frames that are joined to no other are dropped; the positions of those that stay come second.
+        """
+        number = np.concatenate([[0], np.cumsum(~links)])
+        lengths = np.bincount(number)
+        kept = np.flatnonzero(lengths[number] > 1)
+        if not len(kept):
+            raise UsageError("no two frames follow each other, so there are no tracks")
+        return cls(values[kept], names, lengths[lengths > 1]), kept
+
+    @cached_property
+    def last(self) -> np.ndarray:
+        """For every frame the position of the last one of its track."""
+        return np.repeat(np.cumsum(self.lengths) - 1, self.lengths)
+
+    @cached_property
+    def starts(self) -> np.ndarray:
+        """All frames but the last ones: where a pair can begin."""
+        return np.flatnonzero(np.arange(len(self)) != self.last)
+
+    def draw_pairs(self, n: int, rng: np.random.Generator, max_gap: int = 1) -> tuple[np.ndarray, np.ndarray]:
+        """Positions of ``n`` pairs: the first uniform, the second 1..max_gap frames on, no further than its track."""
+        first = self.starts[rng.integers(len(self.starts), size=n)]
+        return first, self.onward(first, rng, max_gap)
+
+    def onward(self, first: np.ndarray, rng: np.random.Generator, max_gap: int = 1) -> np.ndarray:
+        """For each position one that lies 1..max_gap frames on, or the last of its track."""
+        if max_gap < 1:
+            raise UsageError(f"max_gap must be at least 1 frame, got {max_gap}")
+        gap = rng.integers(1, max_gap + 1, size=len(first)) if max_gap > 1 else 1
+        return np.minimum(first + gap, self.last[first])
+
+    def draw_chains(self, n: int, length: int, rng: np.random.Generator) -> np.ndarray:
+        """Positions ``[n, length]`` of frames that follow each other."""
+        if length < 2:
+            raise UsageError(f"length must be at least 2 frames, got {length}")
+        starts = np.flatnonzero(self.last - np.arange(len(self)) >= length - 1)
+        if not len(starts):
+            raise UsageError(f"no track has {length} frames; the longest has {self.lengths.max()}")
+        return starts[rng.integers(len(starts), size=n)][:, None] + np.arange(length)
+
+    def increments(self, max_gap: int = 1, rng: np.random.Generator | None = None) -> np.ndarray:
+        """One increment ``[pairs, K]`` from every frame that can begin a pair, 1..max_gap frames on."""
+        second = self.onward(self.starts, rng or np.random.default_rng(0), max_gap)
+        return self.values[second] - self.values[self.starts]
+
+
+class TrackDataset(ImageDataset):
+    """Images of objects over time with measured, continuous factors: transitions come from the data, not a protocol.
+
+    Scores that need a grid do not apply; compare codes with ``factors(index)`` by correlation.
+    """
+
+    tracks: Tracks
+    factor_names: tuple[str, ...]
+    max_gap: int = 1
+
+    @abstractmethod
+    def factors(self, index: np.ndarray | Sequence[int]) -> np.ndarray:
+        """Measured factors ``[n, K]`` of the images at these positions."""
+
+    def sample(self, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """``n`` independent draws: factors ``[n, K]`` and images ``[n, h, w, c]``."""
+        index = self.sample_index(n, rng)
+        return self.factors(index), self.images(index, rng)
+
+    def draw_pairs(self, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """Positions of ``n`` pairs of images that follow each other."""
+        return self.tracks.draw_pairs(n, rng, self.max_gap)
+
+    def pair_images(self, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """``n`` pairs for training: first images, second images, positions of the first."""
+        first, second = self.draw_pairs(n, rng)
+        images = self.images(np.concatenate([first, second]), rng)
+        return images[:n], images[n:], first
+
+    def draw_chains(self, n: int, length: int, rng: np.random.Generator) -> np.ndarray:
+        """Positions ``[n, length]`` of images that follow each other."""
+        return self.tracks.draw_chains(n, length, rng)
