@@ -79,6 +79,12 @@ def test_waiting_for_a_while_returns_empty_handed(engine, tmp_path):
     assert engine.waiting == 0
 
 
+def test_a_ray_of_its_own_is_reachable_from_this_machine_only(engine):
+    if isinstance(engine, RayEngine):
+        nodes = engine._ray.nodes()
+        assert [node["NodeManagerAddress"] for node in nodes] == ["127.0.0.1"]
+
+
 def test_every_task_gets_a_process_of_its_own():
     with ProcessEngine(workers=1) as engine:
         processes = {o.value for o in engine.run(task(n, "process") for n in range(3))}

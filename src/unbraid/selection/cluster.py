@@ -11,6 +11,9 @@ from unbraid.selection.engine import THREADS, Engine, Outcome, Task, check_worke
 
 __all__ = ["RayEngine"]
 
+LOCAL = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_USAGE_STATS_ENABLED": "0"}
+"""Read by Ray when it is imported: stay on the loopback interface (despite its name, on Linux too), report nothing."""
+
 
 class RayEngine(Engine):
     """Tasks on a Ray cluster (``pip install 'unbraid[ray]'``), one core each.
@@ -22,6 +25,8 @@ class RayEngine(Engine):
 
     def __init__(self, address: str | None = None, workers: int | None = None) -> None:
         check_workers(workers)
+        if address is None:
+            os.environ.update(LOCAL)
         self._ray = ray = _import_ray()
         self._owned = not ray.is_initialized()
         if self._owned:
@@ -42,12 +47,10 @@ class RayEngine(Engine):
             if address is not None:
                 self._ray.init(address=address, **common)
                 return
-            os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
             self._ray.init(
                 address="local",
                 num_cpus=workers or cores(),
                 include_dashboard=False,
-                _node_ip_address="127.0.0.1",
                 **common,
             )
         except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
