@@ -5,8 +5,11 @@ import unbraid.data.arm3d
 import unbraid.data.cars3d
 import unbraid.data.celeba
 import unbraid.data.digits8
+import unbraid.data.kitti_masks
 import unbraid.data.mnist
 import unbraid.data.mpi3d
+import unbraid.data.natural_sprites
+import unbraid.data.pedestrians
 import unbraid.data.rooms3d
 import unbraid.data.shapes3d
 import unbraid.data.smallnorb

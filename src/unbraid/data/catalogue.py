@@ -280,6 +280,19 @@ SOURCES: dict[str, Source] = {
             RemoteFile("usps/usps.t.bz2", (f"{_LIBSVM}usps.t.bz2",), md5="8ea070ee2aca1ac39742fdd1ef5ed118"),
         ),
     ),
+    "kitti-masks": Source(
+        "KITTI Masks",
+        "https://zenodo.org/record/3931823",
+        "see the home page; the KITTI videos are CC BY-NC-SA 3.0",
+        "Klindt et al., Towards Nonlinear Disentanglement in Natural Data with Temporal Sparse Coding, ICLR 2021; "
+        "Voigtlaender et al., MOTS: Multi-Object Tracking and Segmentation, CVPR 2019",
+        (
+            RemoteFile(
+                "kitti_masks/kitti_peds_v2.pickle",
+                ("https://zenodo.org/record/3931823/files/kitti_peds_v2.pickle?download=1",),
+            ),
+        ),
+    ),
     "celeba": Source(
         "CelebA, aligned and cropped",
         "https://mmlab.ie.cuhk.edu.hk/projects/CelebA.html",

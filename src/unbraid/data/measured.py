@@ -1,12 +1,16 @@
 """Centre and area of binary masks that are packed eight pixels to the byte."""
 
+from collections.abc import Sequence
+
 import numpy as np
+
+from unbraid.data.compiled import compiled
 
 __all__ = ["PackedMasks", "measure"]
 
-_BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)
-_COUNT = _BITS.sum(axis=1).astype(np.float32)
-_OFFSET = (_BITS * np.arange(8)).sum(axis=1).astype(np.float32)
+_BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.int64)
+_COUNT, _OFFSET = _BITS.sum(axis=1), _BITS @ np.arange(8)
+"""For each byte: its pixels, and the sum of their places in it."""
 
 
 class PackedMasks:
@@ -18,14 +22,14 @@ class PackedMasks:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def images(self, index: np.ndarray) -> np.ndarray:
+    def images(self, index: np.ndarray | Sequence[int]) -> np.ndarray:
         """The masks at these positions, uint8 ``[n, h, w, 1]``, 0 and 255."""
         pixels = np.unpackbits(self.rows[index], axis=1)
         np.negative(pixels, out=pixels)  # 1 becomes 255 modulo 256
         return pixels.reshape(len(index), *self.shape)
 
 
-def measure(rows: np.ndarray, height: int = 64, width: int = 64, chunk: int = 8192) -> np.ndarray:
+def measure(rows: np.ndarray, height: int = 64, width: int = 64) -> np.ndarray:
     """Centre of mass x and y (pixel k counts as k) and area in pixels of packed masks: ``[n, 3]``.
 
     The centre of an empty mask is NaN.
@@ -35,14 +39,20 @@ def measure(rows: np.ndarray, height: int = 64, width: int = 64, chunk: int = 81
     >>> measure(np.packbits(mask.reshape(1, -1), axis=1))
     array([[21.5, 10.5,  8. ]])
     """
-    found = np.empty((len(rows), 3))
-    columns = np.arange(0, width, 8, dtype=np.float32)
-    for start in range(0, len(rows), chunk):
-        packed = rows[start : start + chunk].reshape(-1, height, width // 8)
-        count = _COUNT[packed]
-        area = count.sum(axis=(1, 2))
-        across = count.sum(axis=1) @ columns + _OFFSET[packed].sum(axis=(1, 2))
-        down = count.sum(axis=2) @ np.arange(height, dtype=np.float32)
-        with np.errstate(invalid="ignore"):
-            found[start : start + chunk] = np.stack([across / area, down / area, area], axis=1)
-    return found
+    sums = np.zeros((len(rows), 3), dtype=np.int64)
+    _sum(rows.reshape(len(rows), height, width // 8), _COUNT, _OFFSET, sums)
+    with np.errstate(invalid="ignore"):
+        return np.stack([sums[:, 0] / sums[:, 2], sums[:, 1] / sums[:, 2], sums[:, 2]], axis=1)
+
+
+@compiled
+def _sum(packed: np.ndarray, count: np.ndarray, offset: np.ndarray, sums: np.ndarray) -> None:
+    """Sums of x and of y over the white pixels, and their number."""
+    for image in range(packed.shape[0]):
+        for row in range(packed.shape[1]):
+            for column in range(packed.shape[2]):
+                byte = packed[image, row, column]
+                if byte:
+                    sums[image, 0] += 8 * column * count[byte] + offset[byte]
+                    sums[image, 1] += row * count[byte]
+                    sums[image, 2] += count[byte]

@@ -53,13 +53,16 @@ class PairStream:
         if self.protocol is None:
             assert isinstance(self.dataset, HasTransitions)
             images, partners, index = self.dataset.pair_images(self.batch_size, rng)
-            return Batch(images, index=index, partners=partners)
+            return Batch(images, index=index, factors=self._factors(index), partners=partners)
         first, second = self.protocol.pairs(self.batch_size, rng)
         index = self.protocol.space.index(np.concatenate([first, second]))
         both = self.dataset.images(index, rng)
         return Batch(
             both[: self.batch_size], index=index[: self.batch_size], factors=first, partners=both[self.batch_size :]
         )
+
+    def _factors(self, index: np.ndarray) -> np.ndarray | None:
+        return self.dataset.space.factors(index) if isinstance(self.dataset, FactorDataset) else None
 
 
 class SequenceStream(PairStream):
@@ -109,8 +112,7 @@ class SequenceStream(PairStream):
         index, frames = self._draw(step)
         before, after = (part.reshape(-1, *self.dataset.shape) for part in (frames[:, :-1], frames[:, 1:]))
         first = index[:, :-1].ravel()
-        factors = None if self.protocol is None else self.protocol.space.factors(first)
-        return Batch(before, index=first, factors=factors, partners=after)
+        return Batch(before, index=first, factors=self._factors(first), partners=after)
 
 
 def _on_grid(dataset: ImageDataset, name: str, rate: float, frozen: str | None) -> Protocol:

@@ -104,6 +104,12 @@ class ImageStore:
         np.negative(pixels, out=pixels)  # 1 becomes 255 modulo 256
         return pixels.reshape(len(positions), *self.shape)
 
+    def packed_rows(self) -> np.ndarray:
+        """All images of a black and white store as they lie on disk, eight pixels to the byte: uint8 ``[n, bytes]``."""
+        if not self.packed:
+            raise UsageError(f"{self} does not hold black and white images")
+        return self._data
+
     def verify(self) -> None:
         """Read the whole file and raise unless its SHA-256 is the recorded one."""
         with self.path.open("rb") as file:

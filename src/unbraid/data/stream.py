@@ -40,8 +40,9 @@ def counter_rng(seed: int, step: int, purpose: int = 0) -> np.random.Generator:
     >>> int(counter_rng(0, 5).integers(100)) == int(counter_rng(0, 5).integers(100))
     True
     """
-    if seed < 0 or step < 0:
-        raise UsageError(f"seed and step must not be negative, got {seed} and {step}")
+    for name, value in (("seed", seed), ("step", step)):
+        if not 0 <= value < 2**64:
+            raise UsageError(f"{name} must lie in 0..2**64 - 1, got {value}")
     key = np.array([seed, purpose], dtype=np.uint64)
     return np.random.Generator(np.random.Philox(key=key, counter=np.array([0, step, 0, 0], dtype=np.uint64)))
 

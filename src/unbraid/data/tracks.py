@@ -64,7 +64,12 @@ class Tracks:
     @cached_property
     def starts(self) -> np.ndarray:
         """All frames but the last ones: where a pair can begin."""
-        return np.flatnonzero(np.arange(len(self)) != self.last)
+        return np.flatnonzero(self._ahead)
+
+    @cached_property
+    def _ahead(self) -> np.ndarray:
+        """For every frame how many follow it in its track."""
+        return self.last - np.arange(len(self))
 
     def draw_pairs(self, n: int, rng: np.random.Generator, max_gap: int = 1) -> tuple[np.ndarray, np.ndarray]:
         """Positions of ``n`` pairs: the first uniform, the second 1..max_gap frames on, no further than its track."""
@@ -82,7 +87,7 @@ class Tracks:
         """Positions ``[n, length]`` of frames that follow each other."""
         if length < 2:
             raise UsageError(f"length must be at least 2 frames, got {length}")
-        starts = np.flatnonzero(self.last - np.arange(len(self)) >= length - 1)
+        starts = np.flatnonzero(self._ahead >= length - 1)
         if not len(starts):
             raise UsageError(f"no track has {length} frames; the longest has {self.lengths.max()}")
         return starts[rng.integers(len(starts), size=n)][:, None] + np.arange(length)
@@ -91,6 +96,30 @@ class Tracks:
         """One increment ``[pairs, K]`` from every frame that can begin a pair, 1..max_gap frames on."""
         second = self.onward(self.starts, rng or np.random.default_rng(0), max_gap)
         return self.values[second] - self.values[self.starts]
+
+    def within(self, name: str, tail: float) -> "Tracks":
+        """Only pairs of neighbours whose value of ``name`` lies between its ``tail`` quantiles in both frames.
+
+        Quantiles are those of the first and of the second frames, as published. A dropped pair ends its track.
+        """
+        values = self.values[:, self.names.index(name)]
+        keep = np.ones(len(self.starts), dtype=bool)
+        for column in (values[self.starts], values[self.starts + 1]):
+            low, high = np.quantile(column, [tail, 1 - tail])
+            keep &= (column >= low) & (column <= high)
+        links = np.zeros(len(self) - 1, dtype=bool)
+        links[self.starts[keep]] = True
+        return Tracks.linked(self.values, self.names, links)[0]
+
+    def permuted(self, rng: np.random.Generator) -> "Tracks":
+        """All pairs of neighbours, each factor's taken from another pair: transitions stay, dependence goes.
+
+        Each pair is a track of its own.
+        """
+        pairs = np.stack([self.values[self.starts], self.values[self.starts + 1]], axis=1)  # [pairs, 2, K]
+        for k in range(pairs.shape[2]):
+            pairs[:, :, k] = pairs[rng.permutation(len(pairs)), :, k]
+        return Tracks(pairs.reshape(-1, pairs.shape[2]), self.names, np.full(len(pairs), 2))
 
 
 class TrackDataset(ImageDataset):
