@@ -29,7 +29,7 @@ def engine(request):
         yield made
 
 
-def wait_for(path, text, seconds=30.0):
+def wait_for(path, text, seconds=120.0):
     end = time.monotonic() + seconds
     while not (path.exists() and path.read_text() == text):
         assert time.monotonic() < end, f"{path} did not become {text!r}"
@@ -112,9 +112,13 @@ def test_workers_end_with_the_process_that_started_them(number, tmp_path):
     """)
     (tmp_path / "script.py").write_text(script)
     process = subprocess.Popen([sys.executable, str(tmp_path / "script.py")], stderr=subprocess.DEVNULL)
-    wait_for(tmp_path / "f", "running")
-    process.send_signal(number)
-    process.wait(timeout=30)
+    try:
+        wait_for(tmp_path / "f", "running")
+        process.send_signal(number)
+        process.wait(timeout=60)
+    finally:
+        process.kill()
+        process.wait()
     wait_for(tmp_path / "f", "stopped")
 
 

@@ -65,7 +65,7 @@ def results(folder: Path) -> dict[str, bytes]:
     return {f"{run.name}/{n}": (run / n).read_bytes() for run in sorted(folder.glob("runs/0*")) for n in names}
 
 
-def wait_until(condition, seconds=60.0):
+def wait_until(condition, seconds=180.0):
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end
@@ -151,7 +151,7 @@ def test_a_study_stopped_midway_goes_on_and_ends_with_the_same_bytes(number, fil
     process = start("study", "run", file, "--out", out, "--workers", 2)
     wait_until(lambda: list(out.glob("runs/*/evaluation.json")))
     process.send_signal(number)
-    told = process.communicate(timeout=60)
+    told = process.communicate(timeout=120)
     assert process.returncode == (-signal.SIGKILL if number == signal.SIGKILL else 130), told
     assert not (out / "failures").exists()
     assert unbraid("study", "run", file, "--out", out, "--workers", 2) == 0
