@@ -23,7 +23,7 @@ class InvertibleLinear(nn.Module):
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
         # Out of reach of mixed precision: rounded codes would no longer have the determinant that is reported.
         with torch.autocast(x.device.type, enabled=False):
-            return x.float() @ self.weight.T, self._log_det(x)
+            return x.to(self.weight.dtype) @ self.weight.T, self._log_det(x)
 
     def inverse(self, z: Tensor) -> tuple[Tensor, Tensor]:
         """The x whose image is z, and the log determinant of the way back."""
@@ -70,7 +70,7 @@ class Coupling(nn.Module):
         return torch.cat([moved, read] if self.flip else [read, moved], 1)
 
     def _scale_and_shift(self, read: Tensor) -> tuple[Tensor, Tensor]:
-        log_scale, shift = self.net(read).float().chunk(2, 1)
+        log_scale, shift = self.net(read).to(read.dtype).chunk(2, 1)
         log_scale = 2 * torch.tanh(0.5 * log_scale)  # far outside the data a scale must not explode
         return log_scale - log_scale.mean(1, keepdim=True), shift
 

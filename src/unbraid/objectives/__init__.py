@@ -23,7 +23,7 @@ from unbraid.objectives.few_labels import FewLabels, S2BetaTCVAE, S2BetaVAE, lab
 from unbraid.objectives.full_covariance import FullBetaVAE
 from unbraid.objectives.linear_vae import LinearVAE
 from unbraid.objectives.pairs import PairObjective, PairVAEObjective, halves, stacked
-from unbraid.objectives.pcl import PCL
+from unbraid.objectives.pcl import PCL, derangement
 from unbraid.objectives.pm_vae import PMVAE
 from unbraid.objectives.slow_flow import SlowFlow
 from unbraid.objectives.slow_vae import GaussianSlowVAE, SlowVAE, transition_terms
@@ -73,6 +73,7 @@ __all__ = [
     "check_not_negative",
     "check_positive",
     "cross_entropy",
+    "derangement",
     "discriminator_terms",
     "gaussian_entropy",
     "gaussian_kl",

@@ -47,7 +47,8 @@ class PairObjective(Objective):
     """
 
     pairs: str = ""
-    """Options of the stream of pairs, as in protocol=uni; without any, its defaults."""
+    """Options of the stream of pairs, as in protocol=uni or protocol=lap,rate=2; without any: Laplace steps on a grid of
+    factors, the frames themselves where the data set has some."""
 
     @property
     def needs(self) -> str:  # type: ignore[override]
