@@ -24,7 +24,7 @@ class LinearVAE(BetaVAE):
     A direction of variance v stays active while v > beta / 2, pixels counted from 0 to 1.
     """
 
-    sweep = None
+    sweep = None  # type: ignore[assignment]
     net: ClassVar[str] = "linear"  # type: ignore[misc]
     likelihood: ClassVar[str] = "gaussian"  # type: ignore[misc]
 

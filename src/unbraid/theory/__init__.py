@@ -1,31 +1,111 @@
-"""Theory that runs: the impossibility of unsupervised disentanglement as a bijection one can apply to anything."""
+"""Theory that runs: why VAEs align with principal directions, and why nothing has to align without a bias."""
 
+from unbraid.theory.alignment import Alignment, PrincipalComponents, pca_alignment, principal_components
+from unbraid.theory.beta_range import BetaRange, BetaStage, beta_range, linear_betas
 from unbraid.theory.bijection import Bijection, bijection
 from unbraid.theory.entangle import EntangledRun, entangle
+from unbraid.theory.identifiability import Found, fit_toy, matched_correlation
 from unbraid.theory.impossibility import Check, DependenceWarning, binned_sources, check, sample_marginals
+from unbraid.theory.inspection import Inspection, inspect_run, self_consistency
+from unbraid.theory.jacobian import decoder_jacobian, decoder_of
+from unbraid.theory.linear_model import LinearModel, LinearOptimum, linear_vae_optimum
+from unbraid.theory.loss_split import LossSplit, split_reconstruction
 from unbraid.theory.marginals import Cdf, Empirical, Marginal, Normal, Uniform, empirical, marginals_of
+from unbraid.theory.mechanisms import linear_elbo_gap, mechanism_contrast
 from unbraid.theory.orthogonal import check_mixing, hadamard, householder, mixing_matrix, random_rotation
+from unbraid.theory.orthogonality import (
+    Orthogonality,
+    distance_to_orthogonality,
+    largest_distance,
+    nearest_signed_permutation,
+    random_distance,
+)
+from unbraid.theory.polarised import Polarisation, polarisation, polarisation_hook, polarised_share
+from unbraid.theory.sparse_experiments import dimensionality, identifiability, posterior_collapse
+from unbraid.theory.symmetry import rotation_energy, symmetry_check
+from unbraid.theory.theorem1 import (
+    WORKED_EXAMPLE,
+    best_noise_loss,
+    best_variances,
+    minimise_noise_loss,
+    orthogonal_noise_loss,
+    theorem1_bound,
+)
+from unbraid.theory.theorem2 import theorem2_bound, theorem2_objective
+from unbraid.theory.toys import Toy, ar_toy, linear_mixing, nonlinear_mixing, pair_toy, smooth_leaky, whitened
 
 __all__ = [
+    "WORKED_EXAMPLE",
+    "Alignment",
+    "BetaRange",
+    "BetaStage",
     "Bijection",
     "Cdf",
     "Check",
     "DependenceWarning",
     "Empirical",
     "EntangledRun",
+    "Found",
+    "Inspection",
+    "LinearModel",
+    "LinearOptimum",
+    "LossSplit",
     "Marginal",
     "Normal",
+    "Orthogonality",
+    "Polarisation",
+    "PrincipalComponents",
+    "Toy",
     "Uniform",
+    "ar_toy",
+    "best_noise_loss",
+    "best_variances",
+    "beta_range",
     "bijection",
     "binned_sources",
     "check",
     "check_mixing",
+    "decoder_jacobian",
+    "decoder_of",
+    "dimensionality",
+    "distance_to_orthogonality",
     "empirical",
     "entangle",
+    "fit_toy",
     "hadamard",
     "householder",
+    "identifiability",
+    "inspect_run",
+    "largest_distance",
+    "linear_betas",
+    "linear_elbo_gap",
+    "linear_mixing",
+    "linear_vae_optimum",
     "marginals_of",
+    "matched_correlation",
+    "mechanism_contrast",
+    "minimise_noise_loss",
     "mixing_matrix",
+    "nearest_signed_permutation",
+    "nonlinear_mixing",
+    "orthogonal_noise_loss",
+    "pair_toy",
+    "pca_alignment",
+    "polarisation",
+    "polarisation_hook",
+    "polarised_share",
+    "posterior_collapse",
+    "principal_components",
+    "random_distance",
     "random_rotation",
+    "rotation_energy",
     "sample_marginals",
+    "self_consistency",
+    "smooth_leaky",
+    "split_reconstruction",
+    "symmetry_check",
+    "theorem1_bound",
+    "theorem2_bound",
+    "theorem2_objective",
+    "whitened",
 ]
