@@ -28,12 +28,13 @@ TRAPS = (
 class KittiMasks(MaskTracks):
     """84,626 binary masks, 64 x 64, on 2,120 tracks.
 
-    ``source`` is the published file, otherwise looked for under the data root. Centre and area are measured anew from the masks; the labels in the file are not used.
+    ``source`` is the published file, otherwise looked for under the data root. Centre and area are
+    measured anew from the masks; the labels in the file are not used.
     """
 
     name = "kitti-masks"
 
-    def __init__(self, source: str | Path | None = None, max_gap: int = 5, augment: bool = True) -> None:
+    def __init__(self, source: str | Path | None = None, max_gap: int = 5, augment: bool | int = True) -> None:
         path = find_file(FILE) if source is None else Path(source).expanduser()
         if path is None:
             raise missing_file(self.name, FILE)

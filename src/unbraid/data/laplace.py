@@ -111,7 +111,18 @@ def _fit_shape(data: np.ndarray) -> tuple[float, float]:
         alpha = exp(log_alpha)
         return -log(alpha / 2) + lgamma(1 / alpha) + (log(scale_power(alpha)) + 1) / alpha
 
-    found = minimize_scalar(loss, bounds=tuple(map(log, ALPHAS)), method="bounded", options={"xatol": 1e-4})
+    # Repeated values (whole pixels) make the likelihood rise without bound towards alpha 0, where the law is a spike:
+    # so the optimum that is reached downhill from Laplace is the one wanted, not the lowest of all.
+    ladder = np.linspace(log(ALPHAS[0]), log(ALPHAS[1]), 25)
+    heights = [loss(step) for step in ladder]
+    at = int(np.argmin(np.abs(ladder)))
+    while True:
+        lower = [k for k in (at - 1, at + 1) if 0 <= k < len(ladder) and heights[k] < heights[at]]
+        if not lower:
+            break
+        at = min(lower, key=heights.__getitem__)
+    around = ladder[max(at - 1, 0)], ladder[min(at + 1, len(ladder) - 1)]
+    found = minimize_scalar(loss, bounds=around, method="bounded", options={"xatol": 1e-4})
     alpha = exp(found.x)
     return alpha, scale_power(alpha) ** (1 / alpha)
 

@@ -62,10 +62,12 @@ class _Source:
     tracks: Tracks
     card: Card
 
-    def _open(self, name: str, source: str | Path | None, permuted: bool, size: int, channels: int) -> None:
+    def _open(self, name: str, source: str | Path | None, permuted: bool | int, size: int, channels: int) -> None:
         if not 8 <= size <= 256 or channels not in (1, 3):
             raise UsageError(f"size must lie in 8..256 and channels be 1 or 3, got {size} and {channels}")
-        self.tracks = _invented(bool(permuted)) if source is None else _chosen(read_measurements(source), permuted)
+        self.tracks = (
+            _invented(bool(permuted)) if source is None else _chosen(read_measurements(source), bool(permuted))
+        )
         self.name = f"{name}-permuted" if permuted else name
         self.card = CARD
         if source is not None:
@@ -85,7 +87,7 @@ class NaturalSprites(_Source, TrackDataset):
     factor_names = SPACE.names
 
     def __init__(
-        self, source: str | Path | None = None, permuted: bool = False, size: int = 64, channels: int = 3
+        self, source: str | Path | None = None, permuted: bool | int = False, size: int = 64, channels: int = 3
     ) -> None:
         self._open("natural-sprites", source, permuted, size, channels)
 
@@ -125,7 +127,7 @@ class NaturalSpritesDiscrete(_Source, FactorDataset):
     space = SPACE
 
     def __init__(
-        self, source: str | Path | None = None, permuted: bool = False, size: int = 64, channels: int = 3
+        self, source: str | Path | None = None, permuted: bool | int = False, size: int = 64, channels: int = 3
     ) -> None:
         self._open("natural-sprites-discrete", source, permuted, size, channels)
         bins = np.array(SPACE.sizes[:3])

@@ -47,7 +47,7 @@ class MaskTracks(TrackDataset):
 
     factor_names = ("x", "y", "area")
 
-    def __init__(self, held: Held, tracks: Tracks, frames: np.ndarray, max_gap: int, augment: bool) -> None:
+    def __init__(self, held: Held, tracks: Tracks, frames: np.ndarray, max_gap: int, augment: bool | int) -> None:
         if max_gap < 1:
             raise UsageError(f"max_gap must be at least 1 frame, got {max_gap}")
         self.tracks, self.max_gap, self.augment = tracks, max_gap, bool(augment)
@@ -79,7 +79,7 @@ class Pedestrians(MaskTracks):
 
     name, card = "pedestrians", CARD
 
-    def __init__(self, max_gap: int = 5, augment: bool = True, walkers: int = WALKERS) -> None:
+    def __init__(self, max_gap: int = 5, augment: bool | int = True, walkers: int = WALKERS) -> None:
         if walkers < 1:
             raise UsageError(f"walkers must be at least 1, got {walkers}")
         self.name = "pedestrians" if walkers == WALKERS else f"pedestrians-{walkers}"

@@ -140,7 +140,8 @@ def _draw(
                     for pair in range(0, found - 1, 2):
                         start = max(np.int64(np.ceil(crossings[pair] - 0.5)), 0)
                         stop = min(np.int64(np.floor(crossings[pair + 1] + 0.5)), canvas - 1)
-                        line[start : stop + 1] = 1
+                        if start <= stop:
+                            line[start : stop + 1] = 1
                 for column in range(first, last + 1):
                     at_left = OVERSAMPLING * column
                     total[column] += (

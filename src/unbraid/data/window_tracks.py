@@ -25,7 +25,7 @@ STEP = (1.46, 1.29, 0.033)
 """Median scale of the Laplace steps, in pixels, pixels and log area."""
 SHARED = 0.85
 """Correlation of an object's log-scales with their common part."""
-AREA = (np.log(910.0), 1.0)
+AREA = (np.log(950.0), 1.0)
 """Mean and deviation of log area, before windows cut it."""
 AREAS = (np.log(25.0), np.log(5200.0))
 
