@@ -17,6 +17,6 @@ def unknown_name(kind: str, name: str, known: Iterable[str], hint: str = "") -> 
     unknown data set 'dsprite'; did you mean 'dsprites'? Known: dsprites, rooms3d
     """
     choices = sorted(known)
-    near = difflib.get_close_matches(name, choices, n=1, cutoff=0.5)
+    near = difflib.get_close_matches(str(name), choices, n=1, cutoff=0.5)
     guess = f"; did you mean {near[0]!r}?" if near else "."
     return UsageError(f"unknown {kind} {name!r}{guess} Known: {', '.join(choices)}{'. ' + hint if hint else ''}")

@@ -60,7 +60,7 @@ def test_noisy_images_repeat_with_the_step_and_differ_between_steps():
     [
         (lambda data: IndependentStream(data, 0, 0), "batch_size must be at least 1"),
         (lambda data: make_stream("image", data, 1, 0), "did you mean 'images'"),
-        (lambda _: counter_rng(-1, 0), "must not be negative"),
+        (lambda _: counter_rng(-1, 0), "seed must lie in 0"),
         (lambda _: load("sprites33"), "did you mean 'sprites32'"),
         (lambda _: load("mini-sprites", shapes=1), "did you mean 'shape'"),
         (lambda _: parse("sprites32:shape"), "cannot read 'shape'"),

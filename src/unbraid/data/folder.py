@@ -133,9 +133,10 @@ def _middle(image: "Image", width: int, height: int) -> "Image":
 def _common_shape(files: Sequence[Path], size: int | tuple[int, int] | None, channels: int | None) -> Shape:
     """The shape all images will have; only file headers are read, and none at all when the caller says everything."""
     if size is not None:
-        height, width = (size, size) if isinstance(size, int) else size
-        if height < 1 or width < 1:
-            raise UsageError(f"size must be positive, got {size}")
+        sides = (size, size) if isinstance(size, int) else tuple(size)
+        if len(sides) != 2 or min(sides) < 1:
+            raise UsageError(f"size must be one positive number, or height and width; got {size}")
+        height, width = sides
         if channels is not None:
             return height, width, channels
     sizes: dict[tuple[int, int], Path] = {}

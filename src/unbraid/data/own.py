@@ -87,8 +87,8 @@ def from_npz(
 
 
 def is_path(name: str) -> bool:
-    """Whether a data set's name means a file or folder: it has a separator, ends in ``.npz``, or is a folder here."""
-    return "/" in name or name.endswith(".npz") or Path(name).is_dir()
+    """Whether a data set's name means a file or folder: it has a separator, ends in ``.npz``, or is there."""
+    return "/" in name or name.endswith(".npz") or Path(name).exists()
 
 
 def from_path(path: str | Path, **options: Any) -> ImageDataset:

@@ -6,12 +6,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from unbraid.data.dataset import Card, FactorDataset, ImageDataset, Recipe
 from unbraid.data.folder import from_folder
 from unbraid.data.own import from_npz, from_path, is_path
 from unbraid.data.root import find_file
-from unbraid.data.space import Choice, FactorSpace
+from unbraid.data.space import FactorSpace
 from unbraid.errors import UsageError, unknown_name
+from unbraid.options import check_options, parse_value
+from unbraid.options import parse_name as parse
 
 __all__ = ["Entry", "entry", "load", "names", "parse", "register"]
 
@@ -43,7 +47,7 @@ _ENTRIES: dict[str, Entry] = {}
 
 def register(item: Entry) -> None:
     """Put a data set into the catalogue (own ones too: then ``--data NAME`` finds it)."""
-    _ENTRIES[item.name] = item
+    _ENTRIES[_key(item.name)] = item
 
 
 def names() -> list[str]:
@@ -71,31 +75,28 @@ def load(name: str, **options: Any) -> ImageDataset:
     ``load("my.npz")``, ``load("photos:size=64")``.
     """
     name, written = (name, {}) if is_path(name) and Path(name).exists() else parse(name)
-    options = {**written, **{key: _value(value) if isinstance(value, str) else value for key, value in options.items()}}
+    options = written | {key: parse_value(value) if isinstance(value, str) else value for key, value in options.items()}
     if _key(name) not in _ENTRIES and is_path(name):
         return _load_path(name, options)
     item = entry(name)
     factors = item.space.names if item.space else ()
     choices = {key: value for key, value in options.items() if key in factors}
     rest = {key: value for key, value in options.items() if key not in factors}
-    accepted = inspect.signature(item.load).parameters
-    for key in rest:
-        if key not in accepted:
-            raise unknown_name(f"option of data set {item.name!r}:", key, (*accepted, *factors))
-    dataset = item.load(**rest)
+    dataset = item.load(**check_options(f"data set {item.name!r}", item.load, rest, also=factors))
     if choices:
         if not isinstance(dataset, FactorDataset):
             raise UsageError(f"data set {item.name!r} has no factors to choose from: {sorted(choices)}")
         dataset = dataset.subset(**choices)
-    dataset.recipe = Recipe(item.name, {key: _plain(value) for key, value in options.items()})
+    dataset.recipe = _recipe(item.name, options)
     return dataset
 
 
 def _load_path(name: str, options: dict[str, Any]) -> ImageDataset:
     path = Path(name).expanduser().absolute()
-    accepted = set(inspect.signature(from_folder if path.is_dir() else from_npz).parameters) - {"path"}
+    reader = from_folder if path.is_dir() else from_npz
+    accepted = set(inspect.signature(reader).parameters) - {"path"}
     rest = {key: value for key, value in options.items() if key in accepted}
-    dataset = from_path(path, **rest)
+    dataset = from_path(path, **check_options(repr(name), reader, rest))
     choices = {key: value for key, value in options.items() if key not in accepted}
     if choices:
         known = dataset.space.names if isinstance(dataset, FactorDataset) else ()
@@ -103,42 +104,19 @@ def _load_path(name: str, options: dict[str, Any]) -> ImageDataset:
             if key not in known:
                 raise unknown_name(f"option of {name!r}:", key, (*accepted, *known))
         dataset = dataset.subset(**choices)  # type: ignore[attr-defined]
-    dataset.recipe = Recipe(str(path), {key: _plain(value) for key, value in options.items()})
+    dataset.recipe = _recipe(str(path), options)
     return dataset
 
 
-def parse(text: str) -> tuple[str, dict[str, Any]]:
-    """Split ``name:key=value,...``; values are ``3``, ``0+2+5`` (a list), ``::4`` (a slice) or text.
-
-    >>> parse("sprites32:shape=0,orientation=::4,scale=0+5")
-    ('sprites32', {'shape': 0, 'orientation': slice(None, None, 4), 'scale': [0, 5]})
-    """
-    name, _, rest = text.partition(":")
-    options: dict[str, Any] = {}
-    for part in filter(None, rest.split(",")):
-        key, equals, value = part.partition("=")
-        if not equals:
-            raise UsageError(f"cannot read {part!r} in {text!r}; write name:factor=value,factor=start:stop:step")
-        options[key.strip()] = _value(value.strip())
-    return name.strip(), options
-
-
-def _value(text: str) -> Choice | str:
-    def number(part: str) -> int | None:
-        return int(part) if part else None
-
-    try:
-        if ":" in text and "/" not in text:
-            return slice(*map(number, text.split(":")))
-        if "+" in text:
-            return [int(part) for part in text.split("+")]
-        return int(text)
-    except ValueError:
-        return text
+def _recipe(name: str, options: dict[str, Any]) -> Recipe | None:
+    """How to load it again; there is no way if an option is an array, which no record can hold."""
+    if any(isinstance(value, np.ndarray) for value in options.values()):
+        return None
+    return Recipe(name, {key: _plain(value) for key, value in options.items()})
 
 
 def _plain(value: Any) -> Any:
-    """An option as JSON can hold it, in the form :func:`parse` reads."""
+    """An option as JSON can hold it, in the form :func:`unbraid.options.parse_value` reads."""
     if isinstance(value, slice):
         return ":".join("" if part is None else str(part) for part in (value.start, value.stop, value.step))
     if isinstance(value, list | tuple | range):

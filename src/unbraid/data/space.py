@@ -87,7 +87,7 @@ class FactorSpace:
             if isinstance(choice, int | np.integer):
                 picked: tuple[int, ...] = (int(choice),)
             else:
-                picked = tuple(range(size)[choice]) if isinstance(choice, slice) else tuple(int(v) for v in choice)
+                picked = _picked(choice, size)
                 kept.append(position)
             if not picked or min(picked) < 0 or max(picked) >= size or len(set(picked)) != len(picked):
                 raise UsageError(f"{name}={choice!r} must pick distinct values of 0..{size - 1}")
@@ -107,6 +107,13 @@ class FactorSpace:
 
     def _strides(self) -> np.ndarray:
         return np.cumprod((1, *self.sizes[:0:-1]), dtype=np.int64)[::-1]
+
+
+def _picked(choice: slice | Sequence[int], size: int) -> tuple[int, ...]:
+    """The values a slice or list names; none if it is neither."""
+    if isinstance(choice, slice):
+        return () if choice.step == 0 else tuple(range(size)[choice])
+    return () if isinstance(choice, str | float) else tuple(int(value) for value in choice)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,5 @@
 """Endless batches, each a pure function of the seed and the step."""
 
-import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -9,6 +8,7 @@ import numpy as np
 
 from unbraid.data.dataset import FactorDataset, ImageDataset, LabelledDataset
 from unbraid.errors import UsageError, unknown_name
+from unbraid.options import check_options, parse_name
 
 __all__ = ["Batch", "IndependentStream", "Stream", "counter_rng", "make_stream", "register_stream", "stream_names"]
 
@@ -85,23 +85,9 @@ def stream_names() -> list[str]:
 
 def make_stream(kind: str, dataset: ImageDataset, batch_size: int, seed: int) -> Stream:
     """The stream of this kind over a data set."""
-    name, _, written = kind.partition(":")
+    name, options = parse_name(kind)
     if name not in _STREAMS:
         raise unknown_name("kind of stream", name, _STREAMS)
-    accepted = inspect.signature(_STREAMS[name]).parameters
-    options = {}
-    for part in filter(None, written.split(",")):
-        key, _, value = part.partition("=")
-        if key not in accepted:
-            raise unknown_name(f"option of stream {name!r}:", key, list(accepted)[3:])
-        options[key] = _value(value)
-    return _STREAMS[name](dataset, batch_size, seed, **options)
-
-
-def _value(text: str) -> int | float | str:
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
+    make = _STREAMS[name]
+    options = check_options(f"stream {name!r}", make, options, given=("dataset", "batch_size", "seed"))
+    return make(dataset, batch_size, seed, **options)

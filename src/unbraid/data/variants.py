@@ -167,13 +167,30 @@ def _register(variant: type[_Variant], base: str, load: Callable[..., FactorData
 
 
 def _register_all(base: str, make: Callable[[], FactorDataset]) -> None:
+    def load_scream(background: str | Path | np.ndarray | None = None) -> Scream:
+        return Scream(make(), background)
+
     _register(Colored, base, lambda: Colored(make()))
     _register(Noisy, base, lambda: Noisy(make()))
-    _register(Scream, base, lambda background=None: Scream(make(), background))
+    _register(Scream, base, load_scream)
 
 
-_register(Colored, "dsprites", lambda source=None: Colored(load_dsprites(source)))
-_register(Noisy, "dsprites", lambda source=None: Noisy(load_dsprites(source)))
-_register(Scream, "dsprites", lambda source=None, background=None: Scream(load_dsprites(source), background))
+def _load_color_dsprites(source: str | Path | None = None) -> Colored:
+    return Colored(load_dsprites(source))
+
+
+def _load_noisy_dsprites(source: str | Path | None = None) -> Noisy:
+    return Noisy(load_dsprites(source))
+
+
+def _load_scream_dsprites(
+    source: str | Path | None = None, background: str | Path | np.ndarray | None = None
+) -> Scream:
+    return Scream(load_dsprites(source), background)
+
+
+_register(Colored, "dsprites", _load_color_dsprites)
+_register(Noisy, "dsprites", _load_noisy_dsprites)
+_register(Scream, "dsprites", _load_scream_dsprites)
 _register_all("sprites32", lambda: Sprites(32))
 _register_all("mini-sprites", MiniSprites)

@@ -1,6 +1,5 @@
 """Networks by name, initialised from an explicit generator."""
 
-import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +8,7 @@ from torch import nn
 
 from unbraid.errors import UsageError, unknown_name
 from unbraid.nets.initialise import seeded
+from unbraid.options import check_options, parse_name
 
 __all__ = ["Shape", "build", "names", "register"]
 
@@ -64,37 +64,14 @@ def build(
     torch's CPU generator is seeded from it, so that torch's own default initialisation and ``nn.init`` calls in
     your own networks are reproducible too; afterwards it is put back as it was.
     """
-    name, written = _parse(name)
+    name, written = parse_name(name)
     if name not in _BUILDERS:
         raise unknown_name("network", name, _BUILDERS)
-    builder, options = _BUILDERS[name], {**written, **options}
-    accepted = [key for key in inspect.signature(builder).parameters if key not in ("shape", "latents", "heads")]
-    for key in options:
-        if key not in accepted:
-            raise unknown_name(f"option of network {name!r}:", key, accepted)
+    builder = _BUILDERS[name]
+    options = check_options(f"network {name!r}", builder, written | options, given=("shape", "latents", "heads"))
     if len(shape) != 3 or min(shape) < 1:
         raise UsageError(f"shape must be (height, width, channels), got {shape}")
     if latents < 1 or heads < 1:
         raise UsageError(f"latents and heads must be at least 1, got {latents} and {heads}")
     with seeded(generator):
         return builder(tuple(shape), latents, heads=heads, **options)
-
-
-def _parse(text: str) -> tuple[str, dict[str, Any]]:
-    """Split ``name:key=value,...``; values are numbers, ``60+40+20`` (a list) or text.
-
-    >>> _parse("mlp:encoder=60+40,activation=tanh")
-    ('mlp', {'encoder': [60, 40], 'activation': 'tanh'})
-    """
-    name, _, rest = text.partition(":")
-    options: dict[str, Any] = {}
-    for part in filter(None, rest.split(",")):
-        key, equals, value = part.partition("=")
-        if not equals:
-            raise UsageError(f"cannot read {part!r} in network {text!r}; write name:option=value,option=value")
-        numbers = value.split("+")
-        if all(number.strip().isdigit() for number in numbers):
-            options[key.strip()] = [int(n) for n in numbers] if len(numbers) > 1 else int(value)
-        else:
-            options[key.strip()] = value.strip()
-    return name.strip(), options

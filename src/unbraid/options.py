@@ -1,0 +1,92 @@
+"""Names with options written into them, as on the command line: ``name:key=value,key=value``."""
+
+import inspect
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin
+
+from unbraid.errors import UsageError, unknown_name
+
+__all__ = ["check_options", "parse_name", "parse_value"]
+
+_FLOAT = re.compile(r"[+-]?(\d+\.\d*|\.\d+|\d+(?=[eE]))([eE][+-]?\d+)?")
+_TEXT = {str, Path, NoneType}
+
+
+def parse_name(text: str) -> tuple[str, dict[str, Any]]:
+    """Split ``name:key=value,...``; values are as in :func:`parse_value`.
+
+    >>> parse_name("sprites32:shape=0,orientation=::4,scale=0+5")
+    ('sprites32', {'shape': 0, 'orientation': slice(None, None, 4), 'scale': [0, 5]})
+    """
+    name, _, rest = text.partition(":")
+    options: dict[str, Any] = {}
+    for part in filter(None, rest.split(",")):
+        key, equals, value = part.partition("=")
+        if not equals:
+            raise UsageError(f"cannot read {part!r} in {text!r}; write name:option=value,option=value")
+        options[key.strip()] = parse_value(value.strip())
+    return name.strip(), options
+
+
+def parse_value(text: str) -> int | float | list[int] | slice | str:
+    """``3``, ``0.5``, ``0+2+5`` (a list), ``::4`` (a slice with a step) or text.
+
+    >>> [parse_value(text) for text in ("3", "1e-2", "0+2", "2:", "tanh", "a:b")]
+    [3, 0.01, [0, 2], slice(2, None, None), 'tanh', 'a:b']
+    """
+    if _FLOAT.fullmatch(text):
+        return float(text)
+    try:
+        if 1 <= text.count(":") <= 2:
+            return slice(*(int(part) if part else None for part in text.split(":")))
+        if "+" in text:
+            return [int(part) for part in text.split("+")]
+        return int(text)
+    except ValueError:
+        return text
+
+
+def check_options(
+    what: str,
+    function: Callable[..., Any],
+    options: dict[str, Any],
+    also: Iterable[str] = (),
+    given: Iterable[str] = (),
+) -> dict[str, Any]:
+    """The options as ``function`` takes them; a wrong name or type is refused.
+
+    ``also`` are names that would have been right elsewhere, for the hint; ``given`` are parameters that are no options.
+
+    >>> def draw(size: int, colour: str = "red"): ...
+    >>> check_options("drawing", draw, {"size": 3, "colour": 7})
+    {'size': 3, 'colour': '7'}
+    """
+    parameters = {name: p for name, p in _parameters(function).items() if name not in set(given)}
+    for name in options:
+        if name not in parameters:
+            raise unknown_name(f"option of {what}:", name, (*parameters, *also))
+    return {name: _fitting(what, name, value, parameters[name].annotation) for name, value in options.items()}
+
+
+def _parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+    try:
+        return dict(inspect.signature(function, eval_str=True).parameters)
+    except NameError:  # a type that is imported for the type checker only
+        return dict(inspect.signature(function).parameters)
+
+
+def _fitting(what: str, name: str, value: Any, annotation: Any) -> Any:
+    union = get_origin(annotation) in (Union, UnionType)
+    kinds = {get_origin(kind) or kind for kind in (get_args(annotation) if union else (annotation,))}
+    if not all(isinstance(kind, type) for kind in kinds) or inspect.Parameter.empty in kinds:
+        return value
+    if kinds <= _TEXT and isinstance(value, int | float):
+        return str(value)  # a word that looks like a number
+    wanted = kinds | ({int} if float in kinds else set()) | ({list} if tuple in kinds else set())
+    if (isinstance(value, str) and str not in kinds) or not isinstance(value, tuple(wanted)):
+        names = " or ".join(sorted(kind.__name__ for kind in kinds if kind is not NoneType))
+        raise UsageError(f"option {name!r} of {what} must be {names}, got {value!r}")
+    return value
