@@ -63,7 +63,7 @@ def test_ctrl_c_saves_where_it_was_and_the_same_command_goes_on(tmp_path):
         time.sleep(0.005)
     process.send_signal(signal.SIGINT)
     output, _ = process.communicate(timeout=60)
-    assert process.returncode == 0
+    assert process.returncode == 130  # so that `unbraid train ... && unbraid evaluate ...` ends here
     assert "stopped at step" in output
     assert "the same command again" in output
     stopped = open_run(tmp_path / "run")
@@ -85,6 +85,38 @@ def test_a_folder_in_use_is_refused(tmp_path):
         process.wait()
     assert second.returncode == 2
     assert "in use by another process" in second.stderr
+
+
+DYING = """
+import os, signal, sys
+sys.path.insert(0, {tests!r})
+from dots import Dots
+import unbraid
+from unbraid.objectives import BetaVAE
+
+replace, calls = os.replace, 0
+
+def replace_or_die(*names):
+    global calls
+    calls += 1
+    if calls == {call}:
+        os.kill(os.getpid(), signal.SIGKILL)
+    replace(*names)
+
+os.replace = replace_or_die
+unbraid.train(BetaVAE(net="mlp:width=32"), Dots(), steps=5, out={out!r}, progress="none")
+"""
+
+
+@pytest.mark.parametrize("call", [1, 2, 3])  # run.json, the first checkpoint, run.json once more
+def test_a_run_killed_in_its_first_moments_is_taken_up(tmp_path, call):
+    out = tmp_path / "run"
+    for again in (call, 1000):
+        script = DYING.format(tests=str(PLUGIN.parent), out=str(out), call=again)
+        result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+        assert result.returncode == (-signal.SIGKILL if again == call else 0), result.stderr
+    assert open_run(out).finished
+    assert not list(out.glob(".*.part"))
 
 
 LIMITED = """

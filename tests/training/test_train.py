@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 import unbraid
-from unbraid.data import Batch, from_arrays
+from unbraid.data import Batch, from_arrays, load
 from unbraid.errors import UsageError
 from unbraid.objectives import AE, VAE, BetaVAE, Objective, Terms, register
 from unbraid.training import Diverged, Hook, open_run
@@ -97,6 +97,27 @@ def test_other_images_of_the_same_shape_are_refused(dots, tmp_path):
         train(from_arrays(255 - images), tmp_path / "a", steps=5)
 
 
+def test_images_that_moved_are_the_same_images(dots, tmp_path):
+    for name in ("old.npz", "new.npz"):
+        np.savez(tmp_path / name, images=dots.images(np.arange(144)))
+    train(load(str(tmp_path / "old.npz")), tmp_path / "a", steps=5)
+    (tmp_path / "old.npz").unlink()
+    with pytest.raises(UsageError, match=r"old.npz.*pass it yourself"):
+        open_run(tmp_path / "a").data()
+    moved = train(load(str(tmp_path / "new.npz")), tmp_path / "a", steps=10)
+    assert moved.info["step"] == 10
+    assert len(moved.data()) == 144
+
+
+def test_starting_anew_leaves_no_picture_of_the_earlier_run(dots, tmp_path):
+    train(dots, tmp_path / "a", steps=5)
+    for name in ("scores.json", "factors.png", "traversal.png", "traversal.gif", "notes.txt"):
+        (tmp_path / "a" / name).write_text("old")
+    train(dots, tmp_path / "a", steps=5, seed=1, fresh=True)
+    found = {path.name for path in (tmp_path / "a").iterdir()}
+    assert found == {".lock", "run.json", "checkpoint.safetensors", "history.csv", "evaluations.csv", "notes.txt"}
+
+
 def test_a_folder_with_strange_files_is_left_alone(dots, tmp_path):
     (tmp_path / "thesis.tex").write_text("precious")
     with pytest.raises(UsageError, match=r"not empty \(thesis.tex"):
@@ -115,10 +136,11 @@ def test_an_unwritable_place_fails_before_training(dots, tmp_path):
     [
         ({"steps": None}, "give a budget"),
         ({"steps": 0}, "steps must be positive"),
-        ({"seed": -1}, "seed must not be negative"),
+        ({"seed": -1}, "seed must lie in 0"),
         ({"batch_size": 0}, "batch_size must be at least 1"),
         ({"progress": "bars"}, "did you mean 'bar'"),
         ({"device": "cpuu"}, "device"),
+        ({"seed": 2**64}, "seed must lie in 0"),
     ],
 )
 def test_wrong_options_are_named(dots, tmp_path, options, words):
@@ -131,6 +153,26 @@ def test_wrong_names_suggest_the_right_ones(dots, tmp_path):
         unbraid.train("beta-va", dots, steps=1, out=tmp_path / "a")
     with pytest.raises(UsageError, match="did you mean 'conv'"):
         train(dots, tmp_path / "b", BetaVAE(net="cnv"))
+
+
+@register("test-fickle")
+@dataclass(frozen=True)
+class Fickle(AE):
+    """An autoencoder that adds a term half-way."""
+
+    def loss(self, model, inputs, step, noise):
+        terms = super().loss(model, inputs, step, noise).terms
+        return Terms(terms | ({"late": 0 * terms["reconstruction"]} if step >= 20 else {}))
+
+
+def test_a_term_that_comes_and_goes_is_refused(dots, tmp_path):
+    with pytest.raises(UsageError, match="late came or went"):
+        train(dots, tmp_path / "a", Fickle(**SMALL))
+
+
+def test_a_hook_needs_a_step_to_be_called_at():
+    with pytest.raises(UsageError, match="every must be at least 1"):
+        Hook(dict, every=0)
 
 
 @register("test-poisoned")

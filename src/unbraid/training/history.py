@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from unbraid.errors import UsageError
+
 if TYPE_CHECKING:
     import polars
 
@@ -34,6 +36,12 @@ class Table:
         if self.columns is None:
             self.columns = list(row)
             writer.writerow(self.columns)
+        if set(row) != set(self.columns):
+            changed = ", ".join(sorted(set(row) ^ set(self.columns)))
+            raise UsageError(
+                f"{self.path.name} has the columns {', '.join(self.columns)}; at another step {changed} came or went. "
+                "An objective must give the same terms at every step; one that is switched off is 0"
+            )
         writer.writerow([row[column] for column in self.columns])
         self._file.write(text.getvalue().encode())
         self._file.flush()

@@ -47,6 +47,10 @@ class Hook:
     call: Callable[[Moment], dict[str, float]]
     every: int = 1000
 
+    def __post_init__(self) -> None:
+        if self.every < 1:
+            raise UsageError(f"every must be at least 1 step, got {self.every}")
+
 
 class Loop:
     """Objective, model, optimisers and stream, advanced step by step. Knows nothing of files."""

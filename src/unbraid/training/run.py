@@ -83,8 +83,17 @@ class Run:
         """The data set it was trained on, loaded again by its recipe."""
         recipe = self.info["data"]["recipe"]
         if recipe is None:
-            raise UsageError(f"{self.path} was trained on data held in memory; pass the data set yourself")
-        return load(recipe["name"], **recipe["options"])
+            raise UsageError(
+                f"{self.path} was trained on data held in memory; pass the data set yourself (on the command line: "
+                "--data NAME)"
+            )
+        try:
+            return load(recipe["name"], **recipe["options"])
+        except UsageError as error:
+            raise UsageError(
+                f"the data of {self.path} cannot be loaded: {error}. If it is elsewhere now, pass it yourself (on the "
+                "command line: --data NAME)"
+            ) from error
 
     def history(self) -> polars.DataFrame:
         """Losses over training: one row per logging interval, each a mean over it."""
@@ -148,7 +157,10 @@ class Run:
             raise UsageError("images is empty")
 
     def __repr__(self) -> str:
-        return f"<Run {str(self.path)!r}: {self.objective}, {self.info['status']} at step {self.info['step']}>"
+        objective = self.info["objective"]
+        options = ", ".join(f"{name}={value!r}" for name, value in objective["options"].items())
+        made = f"{objective['name']}({options}) on {self.info['data']['name']}"
+        return f"<Run {str(self.path)!r}: {made}, {self.info['status']} at step {self.info['step']}>"
 
 
 def open_run(path: str | Path, *, device: str = "auto") -> Run:

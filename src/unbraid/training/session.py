@@ -7,7 +7,7 @@ import platform
 import shutil
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -62,16 +62,14 @@ def train(
     for name, value in (("steps", steps), ("minutes", minutes), ("log_every", log_every), ("threads", threads)):
         if value is not None and not value > 0:
             raise UsageError(f"{name} must be positive, got {value}")
-    if seed < 0:
-        raise UsageError(f"seed must not be negative, got {seed}")
     numerics.setup(threads=threads)
     where = numerics.device(device)
+    board = _board_class() if tensorboard else None
     arithmetic = {"device": where.type, "precision": str(numerics.precision(where, precision)), "threads": threads}
     folder = _make_folder(Path(out))
     with exclusive(folder):
-        if fresh:
-            _clear(folder)
-        info = _open_or_begin(folder, objective, dataset, seed, batch_size, log_every)
+        _sweep(folder)
+        info = _open_or_begin(folder, objective, dataset, seed, batch_size, log_every, fresh)
         info["arithmetic"] = arithmetic
         generator = torch.Generator().manual_seed(int(counter_rng(seed, 0, INIT).integers(2**63)))
         loop = Loop(
@@ -82,7 +80,7 @@ def train(
             where,
             precision,
         )
-        session = _Session(folder, info, loop, hooks, log_every, checkpoint_seconds, tensorboard)
+        session = _Session(folder, info, loop, hooks, log_every, checkpoint_seconds, board)
         session.run(
             None if steps is None else objective.updates(steps), None if minutes is None else 60 * minutes, progress
         )
@@ -100,11 +98,14 @@ class _Session:
         hooks: Sequence[Hook],
         log_every: int,
         checkpoint_seconds: float,
-        tensorboard: bool,
+        board: Callable[..., Any] | None,
     ) -> None:
         self.folder, self.info, self.loop, self.hooks = folder, info, loop, hooks
         self.log_every, self.checkpoint_seconds = log_every, checkpoint_seconds
         self.earlier, self.begin = float(info["seconds"]), time.monotonic()
+        if not (folder / INFO).exists():
+            # Before any other file: a folder with run files but without this one would be refused the next time.
+            write_json(folder / INFO, info)
         state: dict[str, Any] = {}
         if (folder / CHECKPOINT).exists():
             state = load_training(folder / CHECKPOINT, loop.model, loop.optimizers)
@@ -112,7 +113,7 @@ class _Session:
         self.saved_step, self.saved_at = loop.step, time.monotonic()
         self.history = Table(folder / HISTORY, state.get("history_bytes", 0))
         self.evaluations = Table(folder / EVALUATIONS, state.get("evaluations_bytes", 0))
-        self.board = _board(folder, loop.step) if tensorboard else None
+        self.board = None if board is None else board(str(folder / "tensorboard"), purge_step=loop.step)
 
     @property
     def seconds(self) -> float:
@@ -206,15 +207,24 @@ def _make_folder(folder: Path) -> Path:
     return folder
 
 
+def _sweep(folder: Path) -> None:
+    """Remove the unfinished files of a process that was killed while it wrote them."""
+    for name in (INFO, CHECKPOINT):
+        for left in folder.glob(f".{name}.*.part"):
+            left.unlink(missing_ok=True)
+
+
 def _clear(folder: Path) -> None:
     """Remove a run's own files, and nothing else that may lie in the folder."""
-    for name in (INFO, CHECKPOINT, HISTORY, EVALUATIONS, "scores.json"):
+    made_from_it = ("scores.json", "factors.png", "traversal.png", "traversal.gif")
+    # The record goes last: without it the folder would no longer be known as a run's.
+    for name in (*made_from_it, CHECKPOINT, HISTORY, EVALUATIONS, INFO):
         (folder / name).unlink(missing_ok=True)
     shutil.rmtree(folder / "tensorboard", ignore_errors=True)
 
 
 def _open_or_begin(
-    folder: Path, objective: Objective, dataset: ImageDataset, seed: int, batch_size: int, log_every: int
+    folder: Path, objective: Objective, dataset: ImageDataset, seed: int, batch_size: int, log_every: int, fresh: bool
 ) -> dict[str, Any]:
     identity: dict[str, Any] = {
         "objective": {
@@ -227,13 +237,17 @@ def _open_or_begin(
         "batch_size": batch_size,
         "log_every": log_every,
     }
-    if (folder / INFO).exists():
+    known = (folder / INFO).exists()
+    if known and not fresh:
         info = read_json(folder / INFO)
         _check_same(folder, _flat(info), _flat(identity))
         info.pop("error", None)
+        # The same images by another name: the file may have been moved, or the run may have been.
+        info["data"] = identity["data"]
         return info
-    strangers = [found.name for found in folder.iterdir() if found.name != ".lock"]
-    if strangers:
+    if known:
+        _clear(folder)
+    elif strangers := sorted(found.name for found in folder.iterdir() if found.name != ".lock"):
         raise UsageError(f"{folder} is no run folder and not empty ({strangers[0]}, ...); choose another --out")
     return {
         "format": 1,
@@ -260,16 +274,19 @@ def _flat(tree: dict[str, Any], prefix: str = "") -> dict[str, Any]:
 
 def _check_same(folder: Path, stored: dict[str, Any], asked: dict[str, Any]) -> None:
     for key, value in asked.items():
-        if key not in ("objective.module", "data.name") and stored.get(key) != value:
+        # Where code and images come from may change; the fingerprint says whether the images did.
+        if key.startswith(("objective.module", "data.name", "data.recipe")):
+            continue
+        if stored.get(key) != value:
             raise UsageError(
                 f"{folder} holds a run with {key} = {stored.get(key)!r}, now asked for {value!r}. Give the run its own "
                 "folder (--out), or --fresh to start this one anew"
             )
 
 
-def _board(folder: Path, step: int) -> Any:
+def _board_class() -> Callable[..., Any]:
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError as error:
         raise UsageError("TensorBoard is not installed: pip install 'unbraid[tensorboard]'") from error
-    return SummaryWriter(str(folder / "tensorboard"), purge_step=step)
+    return SummaryWriter
