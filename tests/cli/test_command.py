@@ -45,6 +45,7 @@ def test_evaluate_prints_a_table_and_writes_scores_and_a_heat_map(run, capsys):
         assert word in text
     scores = json.loads((run / "scores.json").read_text())
     assert set(scores["scores"]) == {"mig", "modularity", "factor_vae"}
+    assert scores["step"] == 300
     assert 0 <= scores["scores"]["mig"]["value"] <= scores["scores"]["mig"]["ceiling"] <= 1
     assert scores["summary"]["elbo"] == pytest.approx(-scores["summary"]["reconstruction"] - scores["summary"]["kl"])
     with Image.open(run / "factors.png") as picture:
@@ -103,6 +104,7 @@ def test_plugins_bring_own_data(tmp_path, capsys):
         (["evaluate", "--codes", "nowhere.npz"], "nowhere.npz"),
         (["traverse", "nowhere"], "no run folder"),
         (["--plugin", "nowhere.py", "data", "list"], "no such Python file"),
+        (["completion", "fsh"], "did you mean 'fish'"),
     ],
 )
 def test_errors_are_one_line_that_names_the_remedy(words, message, capsys, tmp_path, monkeypatch):
@@ -112,6 +114,28 @@ def test_errors_are_one_line_that_names_the_remedy(words, message, capsys, tmp_p
     assert message in told
     assert told.startswith("unbraid: ")
     assert told.count("\n") == 1
+
+
+def test_a_plugin_does_not_take_the_place_of_a_module(tmp_path, capsys):
+    (tmp_path / "json.py").write_text("raise SystemExit('imported')")
+    assert unbraid("--plugin", tmp_path / "json.py", "data", "list") == 2
+    assert "give the file another name" in capsys.readouterr().err
+    assert sys.modules["json"] is json
+
+
+@pytest.mark.parametrize("name", ["codes.npy", "cut.npz", "other.npz"])
+def test_a_file_without_codes_is_named(name, tmp_path, capsys):
+    np.save(tmp_path / "codes.npy", np.zeros((4, 2)))
+    np.savez(tmp_path / "other.npz", images=np.zeros((4, 2)))
+    (tmp_path / "cut.npz").write_bytes((tmp_path / "other.npz").read_bytes()[:100])
+    assert unbraid("evaluate", "--codes", tmp_path / name) == 2
+    assert name in capsys.readouterr().err
+
+
+def test_what_the_system_refuses_is_told_without_a_traceback(run, tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    assert unbraid("traverse", run, "--out", tmp_path / "file") == 2
+    assert capsys.readouterr().err.startswith("unbraid: ")
 
 
 def test_a_wrong_option_gets_the_nearest_one(capsys):

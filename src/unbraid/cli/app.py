@@ -14,9 +14,17 @@ from tyro.conf import OmitArgPrefixes, OmitSubcommandPrefixes, Suppress, subcomm
 from unbraid import objectives
 from unbraid.cli.data import data_get, data_list, data_show
 from unbraid.cli.evaluate import evaluate_command
+from unbraid.cli.sparse_theory import (
+    theory_collapse,
+    theory_dimensionality,
+    theory_identifiability,
+    theory_rotation,
+)
 from unbraid.cli.study import study_report, study_run, study_status
 from unbraid.cli.theory import theory_impossibility
+from unbraid.cli.theory_inspect import theory_beta_range, theory_inspect, theory_theorem
 from unbraid.cli.train import train_command
+from unbraid.cli.transitions import data_transitions
 from unbraid.cli.traverse import traverse_command
 from unbraid.errors import UsageError, unknown_name
 
@@ -29,13 +37,18 @@ Tree = dict[str, "Callable[..., None] | Tree"]
 
 DESCRIPTION = """Representations that come apart into the factors behind the data: learn, measure, look.
 
-Start: unbraid train beta-vae --data sprites32 --beta 4 --steps 2000 --seed 0 --out runs/first"""
+Start: unbraid train beta-vae --data sprites32 --beta 4 --steps 2000 --seed 0 --out runs/first
+
+Own objectives, networks and data sets: --plugin FILE.py with any command.
+Completion: unbraid completion bash|zsh|fish"""
+
+SHELLS = ("bash", "zsh", "fish")
 
 GROUPS = {
     "train": "Train an objective on a data set into a run folder, or go on with it.",
-    "data": "Data sets: list, show, get.",
+    "data": "Data sets: list, show, get, transitions.",
     "study": "Many runs as one experiment: run, status, report.",
-    "theory": "Theorems one can run: the impossibility of unsupervised disentanglement.",
+    "theory": "Theorems one can run: impossibility without a bias, why VAEs align, identifiability by sparse steps.",
 }
 
 
@@ -45,9 +58,18 @@ def commands() -> Tree:
         "train": {name: train_command(objectives.get(name)) for name in objectives.names()},
         "evaluate": evaluate_command,
         "traverse": traverse_command,
-        "data": {"list": data_list, "show": data_show, "get": data_get},
+        "data": {"list": data_list, "show": data_show, "get": data_get, "transitions": data_transitions},
         "study": {"run": study_run, "status": study_status, "report": study_report},
-        "theory": {"impossibility": theory_impossibility},
+        "theory": {
+            "impossibility": theory_impossibility,
+            "inspect": theory_inspect,
+            "beta-range": theory_beta_range,
+            "theorem": theory_theorem,
+            "identifiability": theory_identifiability,
+            "collapse": theory_collapse,
+            "dimensionality": theory_dimensionality,
+            "rotation": theory_rotation,
+        },
     }
 
 
@@ -57,7 +79,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         words = _import_plugins(words)
         if words[:1] == ["completion"]:
-            words = ["--tyro-print-completion", *(words[1:] or ["bash"])]
+            words = ["--tyro-print-completion", _shell(words[1:])]
         tree = commands()
         _check_words(tree, words)
         tyro.cli(
@@ -76,7 +98,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         sys.stderr.close()
         return 141
+    except OSError as error:
+        print(f"unbraid: {error}", file=sys.stderr)
+        return 2
     return 0
+
+
+def _shell(words: Sequence[str]) -> str:
+    shell = words[0] if words else "bash"
+    if shell not in SHELLS:
+        raise unknown_name("shell", shell, SHELLS)
+    return shell
 
 
 def _parser(tree: Tree) -> Any:
@@ -125,6 +157,9 @@ def _import_plugins(words: list[str]) -> list[str]:
 def _import_file(path: Path) -> None:
     if not path.is_file() or path.suffix != ".py":
         raise UsageError(f"--plugin {path}: no such Python file")
+    known = sys.modules.get(path.stem)
+    if known is not None and Path(getattr(known, "__file__", None) or "").resolve() != path.resolve():
+        raise UsageError(f"--plugin {path}: there is a module {path.stem!r} already; give the file another name")
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None

@@ -112,6 +112,7 @@ def _evaluate_run(
             raise UsageError(f"data set {dataset.name!r} has no factors to score against; use --metrics none")
     result = {
         "run": str(path),
+        "step": run.info["step"],
         "representation": representation,
         "data": dataset.name,
         "seed": seed,
@@ -146,19 +147,10 @@ def _status(quiet: bool) -> Iterator[Callable[[str], None]]:
 
 
 def _score_file(path: Path, names: Any, seed: int, json: bool) -> None:
+    from unbraid.data.npz import read_array
     from unbraid.metrics import score_codes
 
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            missing = {"codes", "factors"} - set(file.files)
-            if missing:
-                raise UsageError(f"{path} has no array {sorted(missing)[0]!r}; it holds {', '.join(file.files)}")
-            codes, factors = file["codes"], file["factors"]
-    except (OSError, ValueError, EOFError) as error:
-        if isinstance(error, UsageError):
-            raise
-        raise UsageError(f"cannot read {path} as an npz file of plain arrays: {error}") from error
-    scores = score_codes(codes, factors, metrics=names, seed=seed)
+    scores = score_codes(read_array(path, "codes"), read_array(path, "factors"), metrics=names, seed=seed)
     if json:
         print(json_module.dumps({name: score.to_json() for name, score in scores.items()}, allow_nan=False))
     else:

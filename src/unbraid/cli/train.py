@@ -57,35 +57,37 @@ class TrainOptions:
 def train_command(cls: type[Objective]) -> Callable[..., None]:
     """The sub-command that trains one objective; its options are the dataclass's fields."""
 
-    def run(objective: Objective, options: TrainOptions) -> None:
+    def run(objective: Objective, training: TrainOptions) -> None:
         from unbraid.data import load
 
-        dataset = load(options.data)  # before torch is imported: a wrong name is answered at once
+        dataset = load(training.data)  # before torch is imported: a wrong name is answered at once
         from unbraid.training import train
 
-        steps = 20_000 if options.steps is None and options.minutes is None else options.steps
+        steps = 20_000 if training.steps is None and training.minutes is None else training.steps
         result = train(
             objective,
             dataset,
-            out=options.out,
+            out=training.out,
             steps=steps,
-            minutes=options.minutes,
-            seed=options.seed,
-            batch_size=options.batch_size,
-            device=options.device,
-            precision=options.precision,
-            threads=options.threads,
-            log_every=options.log_every,
-            checkpoint_seconds=options.checkpoint_seconds,
-            progress=options.progress,
-            tensorboard=options.tensorboard,
-            fresh=options.fresh,
+            minutes=training.minutes,
+            seed=training.seed,
+            batch_size=training.batch_size,
+            device=training.device,
+            precision=training.precision,
+            threads=training.threads,
+            log_every=training.log_every,
+            checkpoint_seconds=training.checkpoint_seconds,
+            progress=training.progress,
+            tensorboard=training.tensorboard,
+            fresh=training.fresh,
         )
-        _tell(result, options.json)
+        _tell(result, training.json)
+        if not result.finished:
+            raise KeyboardInterrupt  # saved and told, but what a script does next must not take it for finished
 
     run.__annotations__ = {
         "objective": Annotated[cls, arg(prefix_name=False, name="")],
-        "options": OmitArgPrefixes[TrainOptions],
+        "training": OmitArgPrefixes[TrainOptions],
     }
     run.__doc__ = cls.__doc__
     return run
