@@ -26,7 +26,7 @@ class AutoencoderObjective(Objective):
     net: str = "conv"
     """Encoder and decoder by name: conv (the study's), fc, mlp, slow, or an own registered pair."""
     likelihood: str = "bernoulli"
-    """What the decoder's output means: bernoulli (logits) or gaussian (unit variance)."""
+    """What the decoder's output means: bernoulli (logits) or gaussian (squared errors)."""
     learning_rate: float = 1e-4
     """Step size of Adam."""
 

@@ -138,7 +138,7 @@ def register(name: str) -> Callable[[Class], Class]:
         if not dataclasses.is_dataclass(cls):
             raise UsageError(f"objective {name!r} must be a dataclass: put @dataclass(frozen=True) under @register")
         cls.name = name
-        _OBJECTIVES[name] = cls
+        _OBJECTIVES[_key(name)] = cls
         return cls
 
     return add
@@ -151,12 +151,15 @@ def names() -> list[str]:
 
 def get(name: str) -> type[Objective]:
     """The class of a registered objective."""
-    key = name.replace("_", "-").lower()
-    if key not in _OBJECTIVES:
+    if _key(name) not in _OBJECTIVES:
         raise unknown_name(
             "objective", name, _OBJECTIVES, "An own one must be imported first (on the command line: --plugin FILE.py)"
         )
-    return _OBJECTIVES[key]
+    return _OBJECTIVES[_key(name)]
+
+
+def _key(name: str) -> str:
+    return name.replace("_", "-").lower()
 
 
 def make(name: str, options: dict[str, Any] | None = None) -> Objective:
