@@ -36,7 +36,7 @@ from unbraid.data.stream import (
     stream_names,
 )
 from unbraid.data.synthetic import SyntheticLinear, SyntheticNonlinear, linear_map
-from unbraid.data.tracks import TrackDataset, Tracks
+from unbraid.data.tracks import TrackDataset, Tracks, ranks
 from unbraid.data.transitions import protocol
 from unbraid.data.two_batches import FewLabelsStream, TwoBatchStream
 from unbraid.data.variants import colored, noisy, scream
@@ -83,6 +83,7 @@ __all__ = [
     "noisy",
     "parse",
     "protocol",
+    "ranks",
     "register",
     "register_stream",
     "render_store",

@@ -10,7 +10,7 @@ import numpy as np
 from unbraid.data.dataset import ImageDataset
 from unbraid.errors import UsageError
 
-__all__ = ["TrackDataset", "Tracks"]
+__all__ = ["TrackDataset", "Tracks", "ranks"]
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,8 @@ class Tracks:
 class TrackDataset(ImageDataset):
     """Images of objects over time with measured, continuous factors: transitions come from the data, not a protocol.
 
-    Scores that need a grid do not apply; compare codes with ``factors(index)`` by correlation.
+    Scores that need a grid do not apply; compare codes with ``factors(index)`` by rank correlation:
+    ``metrics.mcc(codes, ranks(factors))``.
     """
 
     tracks: Tracks
@@ -154,3 +155,12 @@ class TrackDataset(ImageDataset):
     def draw_chains(self, n: int, length: int, rng: np.random.Generator) -> np.ndarray:
         """Positions ``[n, length]`` of images that follow each other."""
         return self.tracks.draw_chains(n, length, rng)
+
+
+def ranks(factors: np.ndarray) -> np.ndarray:
+    """Measured factors ``[n, K]`` as integers that keep their order, the form scores by rank take.
+
+    >>> ranks(np.array([[2.5, 7.0], [0.1, 7.0], [9.9, 3.0]])).tolist()
+    [[1, 1], [0, 1], [2, 0]]
+    """
+    return np.stack([np.unique(column, return_inverse=True)[1].reshape(-1) for column in factors.T], axis=1)
