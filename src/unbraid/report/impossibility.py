@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from unbraid.report.tiles import enlarge, labelled_rows
+from unbraid.report.tiles import PAPER, QUIET, enlarge, font, labelled_rows
 from unbraid.report.traverse import Traversal
 from unbraid.theory import Bijection
 
@@ -54,8 +54,6 @@ def draw_traversals(before: Traversal, after: Traversal, path: Path) -> None:
     """The traversals of a run and of its entangled twin side by side, as many rows as the smaller one has."""
     from PIL import Image, ImageDraw
 
-    from unbraid.report.tiles import PAPER, QUIET, _font
-
     count = min(len(before.images), len(after.images))
     sheets = []
     for traversal in (before, after):
@@ -67,7 +65,7 @@ def draw_traversals(before: Traversal, after: Traversal, path: Path) -> None:
     draw = ImageDraw.Draw(canvas)
     left = 0
     for sheet, title in zip(sheets, ("codes as trained", "entangled twin: same images, other codes"), strict=True):
-        draw.text((left + 28, head / 2 + 4), title, QUIET, _font(16), "lm")
+        draw.text((left + 28, head / 2 + 4), title, QUIET, font(16), "lm")
         canvas.paste(sheet, (left, head))
         left += sheet.width
     canvas.save(path)

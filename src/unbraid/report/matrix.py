@@ -23,19 +23,16 @@ def save_matrices(
     """
     if not matrices:
         raise UsageError("matrices is empty: nothing to draw")
-    import matplotlib
-
-    matplotlib.use("agg")
-    from matplotlib import pyplot as plt
+    # Not pyplot: that would choose the backend for the whole process, a notebook's too.
+    from matplotlib.figure import Figure
 
     codes = max(len(matrix) for matrix in matrices.values())
     order = np.arange(codes) if kl_per_latent is None else np.argsort(-kl_per_latent, kind="stable")
     dead = np.zeros(codes, bool) if kl_per_latent is None else kl_per_latent <= ACTIVE
     labels = [f"z{j} (dead)" if dead[j] else f"z{j}" for j in order]
     width = 1.3 + 0.62 * len(factors)
-    figure, axes = plt.subplots(
-        1, len(matrices), figsize=(width * len(matrices), 1.4 + 0.36 * codes), squeeze=False, layout="constrained"
-    )
+    figure = Figure(figsize=(width * len(matrices), 1.4 + 0.36 * codes), layout="constrained")
+    axes = figure.subplots(1, len(matrices), squeeze=False)
     for axis, (title, matrix) in zip(axes[0], matrices.items(), strict=True):
         matrix = matrix[order]
         top = float(matrix.max()) or 1.0
@@ -58,4 +55,3 @@ def save_matrices(
         axis.tick_params(length=0)
         axis.spines[:].set_visible(False)
     figure.savefig(path, dpi=150)
-    plt.close(figure)

@@ -11,13 +11,13 @@ import numpy as np
 
 from unbraid.data import FactorDataset, FactorSpace, ImageDataset, LabelledDataset
 from unbraid.errors import UsageError
+from unbraid.report.tiles import FRAME, PAPER, QUIET, TEXT, enlarge, font, paste
 
 if TYPE_CHECKING:
     from PIL import Image, ImageDraw, ImageFont
 
 __all__ = ["contact_sheet", "sweep"]
 
-_INK, _GREY, _PAPER, _RULE = "#1b1f27", "#767d8a", "#ffffff", "#d9dde3"
 _MARGIN, _GAP, _TICK = 36, 6, 18
 _CLASSES = 24
 
@@ -105,20 +105,20 @@ def _draw(dataset: ImageDataset, blocks: Sequence[_Block], columns: int) -> Imag
 
     rows = [row for block in blocks for row in block.rows]
     height, width = _tile(rows[0].tiles[0]).shape[:2]
-    title, heading, body, small = _font(30, bold=True), _font(17, bold=True), _font(17), _font(13)
+    title, heading, body, small = font(30, bold=True), font(17, bold=True), font(17), font(13)
     subtitle = f"{dataset.card.title}: {len(dataset):,} images, {' x '.join(map(str, dataset.shape))}"
     left = _MARGIN + 20 + int(max(max(body.getlength(row.label), small.getlength(row.note)) for row in rows))
     words = max(title.getlength(dataset.name), body.getlength(subtitle))
     right = max(left + columns * (width + _GAP) - _GAP, int(_MARGIN + words))
     bottom = 124 + sum(64 + sum(height + _GAP + _TICK * bool(row.ticks) for row in block.rows) for block in blocks)
-    canvas = Image.new("RGB", (right + _MARGIN, bottom), _PAPER)
+    canvas = Image.new("RGB", (right + _MARGIN, bottom), PAPER)
     draw = ImageDraw.Draw(canvas)
-    draw.text((_MARGIN, 28), dataset.name, _INK, title)
-    draw.text((_MARGIN, 70), subtitle, _GREY, body)
+    draw.text((_MARGIN, 28), dataset.name, TEXT, title)
+    draw.text((_MARGIN, 70), subtitle, QUIET, body)
     top = 104
     for block in blocks:
-        draw.line((_MARGIN, top + 8, right, top + 8), _RULE)
-        draw.text((_MARGIN, top + 22), block.heading, _INK, heading)
+        draw.line((_MARGIN, top + 8, right, top + 8), FRAME)
+        draw.text((_MARGIN, top + 22), block.heading, TEXT, heading)
         top += 56
         for row in block.rows:
             _draw_row(canvas, draw, row, left, top, body, small)
@@ -136,39 +136,26 @@ def _draw_row(
     body: ImageFont.FreeTypeFont,
     small: ImageFont.FreeTypeFont,
 ) -> None:
-    from PIL import Image
-
     for column, image in enumerate(row.tiles):
         tile = _tile(image)
         height, width = tile.shape[:2]
         x = left + column * (width + _GAP)
-        draw.rectangle((x - 1, top - 1, x + width, top + height), outline=_RULE)
-        canvas.paste(Image.fromarray(tile), (x, top))
+        paste(canvas, tile, x, top)
         if row.ticks:
-            draw.text((x + width / 2, top + height + _TICK / 2), row.ticks[column], _GREY, small, "mm")
+            draw.text((x + width / 2, top + height + _TICK / 2), row.ticks[column], QUIET, small, "mm")
     middle = top + _tile(row.tiles[0]).shape[0] / 2
-    draw.text((left - 20, middle - 10), row.label, _INK, body, "rm")
-    draw.text((left - 20, middle + 11), row.note, _GREY, small, "rm")
+    draw.text((left - 20, middle - 10), row.label, TEXT, body, "rm")
+    draw.text((left - 20, middle + 11), row.note, QUIET, small, "rm")
 
 
 def _tile(image: np.ndarray, side: int = 112) -> np.ndarray:
     """An image as RGB at about ``side`` pixels: small ones with every pixel repeated, large ones shrunk."""
     from PIL import Image
 
-    height, width, channels = image.shape
-    rgb = image[:, :, :3] if channels >= 3 else np.repeat(image[:, :, :1], 3, axis=2)
-    factor = max(1, round(side / max(height, width)))
-    if max(height, width) > 2 * side:
-        scale = side / max(height, width)
-        size = (max(1, round(width * scale)), max(1, round(height * scale)))
-        return np.asarray(Image.fromarray(np.ascontiguousarray(rgb)).resize(size, Image.Resampling.LANCZOS))
-    return rgb.repeat(factor, axis=0).repeat(factor, axis=1)
-
-
-def _font(size: int, *, bold: bool = False) -> ImageFont.FreeTypeFont:
-    """DejaVu Sans, which comes with matplotlib: the same on every machine, and it has every letter a name may need."""
-    import matplotlib
-    from PIL import ImageFont
-
-    fonts = Path(matplotlib.get_data_path()) / "fonts" / "ttf"
-    return ImageFont.truetype(str(fonts / ("DejaVuSans-Bold.ttf" if bold else "DejaVuSans.ttf")), size)
+    tile = enlarge(image, side)
+    height, width = tile.shape[:2]
+    if max(height, width) <= 2 * side:
+        return tile
+    scale = side / max(height, width)
+    size = (max(1, round(width * scale)), max(1, round(height * scale)))
+    return np.asarray(Image.fromarray(np.ascontiguousarray(tile)).resize(size, Image.Resampling.LANCZOS))

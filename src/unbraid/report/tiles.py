@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,16 +11,19 @@ import numpy as np
 if TYPE_CHECKING:
     from PIL import Image, ImageFont
 
-__all__ = ["captioned", "enlarge", "labelled_rows"]
+__all__ = ["FRAME", "PAPER", "QUIET", "TEXT", "captioned", "enlarge", "font", "labelled_rows", "paste"]
 
 GAP = 4
 TEXT, QUIET, PAPER, FRAME = "#1f2430", "#6b7280", "#ffffff", "#d5d9e0"
 
 
 def enlarge(image: np.ndarray, side: int = 64) -> np.ndarray:
-    """A uint8 image ``[h, w, c]`` as RGB, every pixel repeated so that the height is at least ``side``."""
-    factor = max(1, -(-side // image.shape[0]))
-    rgb = np.repeat(image, 3, axis=2) if image.shape[2] == 1 else image[:, :, :3]
+    """A uint8 image ``[h, w, c]`` as RGB, every pixel repeated whole so that the longer side is about ``side``.
+
+    One or two channels become grey (the first), of four the last is left out; larger images stay as they are.
+    """
+    factor = max(1, round(side / max(image.shape[:2])))
+    rgb = np.repeat(image[:, :, :1], 3, axis=2) if image.shape[2] < 3 else image[:, :, :3]
     return rgb.repeat(factor, axis=0).repeat(factor, axis=1)
 
 
@@ -31,7 +35,7 @@ def labelled_rows(
 
     height, width = rows[0][0].shape[:2]
     columns = max(len(row) for row in rows)
-    bold, small = _font(15), _font(12)
+    bold, small = font(15), font(12)
     left = 28 + int(max([*(bold.getlength(x) for x in labels), *(small.getlength(x) for x in notes or ())]))
     size = (left + columns * (width + GAP) + 16, len(rows) * (height + GAP) + 32)
     canvas = Image.new("RGB", size, PAPER)
@@ -43,7 +47,7 @@ def labelled_rows(
         if notes:
             draw.text((left - 12, middle + 10), notes[i], QUIET, small, "rm")
         for j, tile in enumerate(row):
-            _paste(canvas, tile, left + j * (width + GAP), top)
+            paste(canvas, tile, left + j * (width + GAP), top)
     return canvas
 
 
@@ -52,28 +56,30 @@ def captioned(tiles: Sequence[np.ndarray], captions: Sequence[str], columns: int
     from PIL import Image, ImageDraw
 
     height, width = tiles[0].shape[:2]
-    font = _font(13)
-    cell = max(width, int(max(font.getlength(caption) for caption in captions))) + 12
+    words = font(13)
+    cell = max(width, int(max(words.getlength(caption) for caption in captions))) + 12
     rows = -(-len(tiles) // columns)
     canvas = Image.new("RGB", (min(columns, len(tiles)) * cell + 12, rows * (height + 30) + 12), PAPER)
     draw = ImageDraw.Draw(canvas)
     for i, (tile, caption) in enumerate(zip(tiles, captions, strict=True)):
         x, y = 6 + (i % columns) * cell, 10 + (i // columns) * (height + 30)
-        _paste(canvas, tile, x + (cell - width) // 2, y)
-        draw.text((x + cell / 2, y + height + 12), caption, TEXT, font, "mm")
+        paste(canvas, tile, x + (cell - width) // 2, y)
+        draw.text((x + cell / 2, y + height + 12), caption, TEXT, words, "mm")
     return canvas
 
 
-def _paste(canvas: Image.Image, tile: np.ndarray, x: int, y: int) -> None:
+def paste(canvas: Image.Image, tile: np.ndarray, x: int, y: int) -> None:
+    """Put a tile onto a picture, in a thin frame."""
     from PIL import Image, ImageDraw
 
     canvas.paste(Image.fromarray(tile), (x, y))
     ImageDraw.Draw(canvas).rectangle((x - 1, y - 1, x + tile.shape[1], y + tile.shape[0]), outline=FRAME)
 
 
-def _font(size: int) -> ImageFont.FreeTypeFont:
+def font(size: int, *, bold: bool = False) -> ImageFont.FreeTypeFont:
+    """DejaVu Sans, which comes with matplotlib: the same on every machine, and it has every letter a name may need."""
+    import matplotlib
     from PIL import ImageFont
 
-    font = ImageFont.load_default(size)
-    assert isinstance(font, ImageFont.FreeTypeFont), "Pillow was built without FreeType"
-    return font
+    fonts = Path(matplotlib.get_data_path()) / "fonts" / "ttf"
+    return ImageFont.truetype(str(fonts / ("DejaVuSans-Bold.ttf" if bold else "DejaVuSans.ttf")), size)
