@@ -52,3 +52,16 @@ def test_constant_codes_give_the_frequencies():
     labels = np.repeat([0, 1, 2], [10, 20, 70])
     guess = log_probabilities(fit_logistic(np.zeros((100, 2)), labels, c=1.0), np.zeros((1, 2)))
     np.testing.assert_allclose(np.exp(guess), [[0.1, 0.2, 0.7]], atol=1e-5)
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1e-3, 1e6, 1e60])
+def test_the_scale_and_offset_of_a_code_only_change_what_the_penalty_makes_of_it(scale):
+    # With x' = s x + o the penalty on w' = w / s is that on w divided by s^2: equal to c' = c / s^2 where s is common.
+    labels = draws((4,), 400)[:, 0]
+    features = np.column_stack([labels, -labels]) + np.random.default_rng(0).normal(size=(400, 2))
+    guess = log_probabilities(fit_logistic(features, labels, c=1.0), features)
+    moved = scale * (features + 3)
+    again = log_probabilities(fit_logistic(moved, labels, c=scale**-2.0), moved)
+    np.testing.assert_allclose(np.exp(again), np.exp(guess), atol=1e-4)
+    mixed = np.column_stack([features[:, 0], moved[:, 1]])
+    assert np.isfinite(log_probabilities(fit_logistic(mixed, labels, c=1.0), mixed)).all()

@@ -9,7 +9,8 @@ __all__ = ["SOLVER", "fit_logistic", "log_probabilities"]
 _TOLERANCE = 1e-6
 _ITERATIONS = 100
 SOLVER = {"solver": "newton-cg", "tol": _TOLERANCE, "max_iter": _ITERATIONS}
-"""Written into the settings of every score that fits one; ``tol`` bounds the gradient of the mean loss."""
+"""Written into the settings of every score that fits one; ``tol`` bounds the gradient of the mean loss on standardised
+codes."""
 
 
 def fit_logistic(features: np.ndarray, labels: np.ndarray, *, c: float, balanced: bool = False) -> np.ndarray:
@@ -18,14 +19,16 @@ def fit_logistic(features: np.ndarray, labels: np.ndarray, *, c: float, balanced
     Minimises ``c * sum of losses + 0.5 |w|^2`` without penalising intercepts, as scikit-learn does; with ``balanced`` a
     sample of class ``k`` weighs ``n / (classes * n_k)``. Two classes share one line, so their penalty counts double.
     Newton steps are solved by conjugate gradients, preconditioned by the Hessian of a part of the samples: collinear
-    codes and nearly separable classes, where first-order solvers crawl or stop early, cost no more than others.
+    codes and nearly separable classes, where first-order solvers crawl or stop early, cost no more than others. Codes
+    may have any scale and offset: the work is done on standardised ones, whose penalties are adjusted to give the same
+    answer.
     """
     n, classes = len(labels), int(labels.max()) + 1
-    points = np.hstack([features, np.ones((n, 1))])
+    centre, spread, alive = _scales(features, c)
+    points = np.hstack([np.where(alive, (features - centre) / spread, 0.0), np.ones((n, 1))])
     counts = np.bincount(labels, minlength=classes)
     sample_weight = (n / (classes * counts))[labels] if balanced else np.ones(n)
-    penalty = np.full(points.shape[1], (2 if classes == 2 else 1) / c)
-    penalty[-1] = 0.0
+    penalty = np.append((2 if classes == 2 else 1) / c / spread**2, 0.0)
     rows = np.arange(n)
 
     def loss(weights: np.ndarray) -> tuple[float, np.ndarray]:
@@ -55,7 +58,19 @@ def fit_logistic(features: np.ndarray, labels: np.ndarray, *, c: float, balanced
                 break
             length /= 2
         weights, value, chances = weights + length * step, moved, new
-    return weights
+    slopes = np.where(alive, weights[:, :-1] / spread, 0.0)
+    return np.column_stack([slopes, weights[:, -1] - slopes @ centre])
+
+
+def _scales(features: np.ndarray, c: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Mean and standard deviation of every code, and which codes can matter.
+
+    A code so small that its penalty outweighs all samples a billionfold would get a weight that changes nothing; it and
+    constant codes are left at 0 and have the spread 1.
+    """
+    centre, spread = features.mean(axis=0), features.std(axis=0)
+    alive = (spread > 1e-13 * np.abs(centre)) & (spread > 1e-5 / np.sqrt(c * len(features)))
+    return centre, np.where(alive, spread, 1.0), alive
 
 
 def _newton_step(
@@ -106,16 +121,17 @@ def _rough_inverse(
     x, q, weight = points[some], chances[some], sample_weight[some] * n / len(some)
     blocks = np.stack([(x * column[:, None]).T @ x for column in (q * weight[:, None]).T]) + np.diag(penalty)
     if classes * p > 4_000:
-        inverse = np.linalg.inv(blocks + (1e-7 * np.trace(blocks.mean(axis=0)) / p + 1e-12) * np.eye(p))
+        little = 1e-7 * np.einsum("kii->ki", blocks) + 1e-12
+        inverse = np.linalg.inv(blocks + little[:, :, None] * np.eye(p))
         return lambda residual: np.einsum("kij,kj->ki", inverse, residual)
     crossed = (np.sqrt(weight)[:, None, None] * q[:, :, None] * x[:, None, :]).reshape(len(some), classes * p)
     hessian = -(crossed.T @ crossed)
     each = np.arange(classes)
     hessian.reshape(classes, p, classes, p)[each, :, each, :] += blocks
-    # Equal shifts of all intercepts change nothing, and constant codes neither: give these directions some stiffness.
-    scale = np.trace(hessian) / len(hessian)
-    hessian.reshape(classes, p, classes, p)[:, -1, :, -1] += scale / classes
-    factor = cho_factor(hessian + (1e-7 * scale + 1e-12) * np.eye(len(hessian)), overwrite_a=True, check_finite=False)
+    # Equal shifts of all intercepts change nothing: give that direction some stiffness, and every one a little.
+    hessian.reshape(classes, p, classes, p)[:, -1, :, -1] += blocks[:, -1, -1].mean() / classes
+    hessian[np.diag_indices(classes * p)] += 1e-7 * np.einsum("kii->ki", blocks).ravel() + 1e-12
+    factor = cho_factor(hessian, overwrite_a=True, check_finite=False)
     return lambda residual: cho_solve(factor, residual.reshape(-1), check_finite=False).reshape(classes, p)
 
 
