@@ -47,8 +47,8 @@ class PairObjective(Objective):
     """
 
     pairs: str = ""
-    """Options of the stream of pairs, as in protocol=uni or protocol=lap,rate=2; without any: Laplace steps on a grid of
-    factors, the frames themselves where the data set has some."""
+    """Options of the stream of pairs, as in protocol=uni or protocol=lap,rate=2 (otherwise: Laplace steps on a factor
+    grid, or the frames of a data set that has some)."""
 
     @property
     def needs(self) -> str:  # type: ignore[override]
