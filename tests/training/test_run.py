@@ -58,6 +58,11 @@ def test_wrong_images_are_refused(run, images):
         run.encode(images)
 
 
+def test_codes_of_the_wrong_width_are_refused(run):
+    with pytest.raises(UsageError, match="3 columns, one per latent of this run, got 4"):
+        run.decode(np.zeros((1, 4)))
+
+
 def test_what_a_model_cannot_do_is_said(run, dots, tmp_path):
     with pytest.raises(UsageError, match="does not predict"):
         run.predict(dots.images([0]))

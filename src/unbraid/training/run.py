@@ -70,9 +70,11 @@ class Run:
             tuple(data["factor_sizes"]) if data.get("factor_sizes") else None,
         )
         numerics.setup()
-        model = self.objective.build(problem, torch.Generator().manual_seed(0))
-        load_model(self.path / CHECKPOINT, model)
-        return model.to(self.device).eval()
+        # The first to ask may be in inference mode; weights made there could never be differentiated through.
+        with torch.inference_mode(False):
+            model = self.objective.build(problem, torch.Generator().manual_seed(0))
+            load_model(self.path / CHECKPOINT, model)
+            return model.to(self.device).eval()
 
     @property
     def finished(self) -> bool:
@@ -132,6 +134,9 @@ class Run:
         rows = torch.as_tensor(np.asarray(codes, dtype=np.float32))
         if rows.ndim != 2:
             raise UsageError(f"codes must be [n, d], got shape {tuple(rows.shape)}")
+        width = getattr(self.objective, "latents", rows.shape[1])
+        if rows.shape[1] != width:
+            raise UsageError(f"codes must have {width} columns, one per latent of this run, got {rows.shape[1]}")
         images = []
         with torch.inference_mode(), numerics.autocast(self.device, "fp32"):
             for part in rows.split(batch_size):
