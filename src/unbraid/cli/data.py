@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from tyro.conf import Positional
 
-from unbraid import data
-from unbraid.data.catalogue import SOURCES
-from unbraid.data.own import is_path
 from unbraid.errors import UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from unbraid import data
 
 __all__ = ["data_get", "data_list", "data_show"]
 
@@ -30,6 +29,8 @@ def data_list(json: bool = False) -> None:
     Args:
         json: Print one JSON array instead of a table.
     """
+    from unbraid import data
+
     entries = [data.entry(name) for name in data.names()]
     if json:
         print(jsonlib.dumps([_summary(entry) for entry in entries], indent=2))
@@ -60,6 +61,9 @@ def data_show(
         compare: For dsprites: the official npz. Says how many of its images differ from the rendered ones.
         json: Print JSON instead of tables.
     """
+    from unbraid import data
+    from unbraid.data.own import is_path
+
     if compare is not None:
         _compare(name, compare, json)
         return
@@ -100,6 +104,9 @@ def data_get(name: Positional[str], *, root: Path | None = None, json: bool = Fa
         root: Put the files under this folder instead of the first one in UNBRAID_DATA (default: ~/.cache/unbraid).
         json: Print the files as JSON.
     """
+    from unbraid import data
+    from unbraid.data.catalogue import SOURCES
+
     entry = data.entry(name)
     if entry.name in SOURCES:
         from unbraid.data.download import get
@@ -119,12 +126,12 @@ def data_get(name: Positional[str], *, root: Path | None = None, json: bool = Fa
 
 
 def _compare(name: str, file: Path, json: bool) -> None:
-    if data.entry(name).name != "dsprites":
+    from unbraid.data import compare_dsprites, entry
+
+    if entry(name).name != "dsprites":
         raise UsageError(f"--compare is for dsprites, got {name!r}")
     if not file.exists():
         raise UsageError(f"--compare {file}: no such file")
-    from unbraid.data import compare_dsprites
-
     result = compare_dsprites(file)
     if json:
         print(jsonlib.dumps(result, indent=2))

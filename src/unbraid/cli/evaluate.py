@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json as json_module
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import numpy as np
 from tyro.conf import Positional, arg
 
 from unbraid.errors import UsageError
@@ -193,7 +193,7 @@ def _print_scores(scores: dict[str, Score]) -> None:
         table.add_row(
             name,
             f"{score.value:.3f}",
-            "-" if score.ceiling is None or np.isnan(score.ceiling) else f"{score.ceiling:.3f}",
+            "-" if score.ceiling is None or math.isnan(score.ceiling) else f"{score.ceiling:.3f}",
             "-" if seconds is None else f"{seconds:.2f}",
         )
     console = Console()
