@@ -72,3 +72,17 @@ def test_pairwise_information_is_the_mean_over_different_codes():
     expected = np.mean([mutual_info_score(binned[:, i], binned[:, j]) for i in range(3) for j in range(3) if i != j])
     assert float(pairwise_mutual_information(codes)) == pytest.approx(expected)
     assert float(pairwise_mutual_information(codes[:, :1])) == 0
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-90, 1e90])
+def test_squares_that_vanish_or_overflow_raise_no_warning(scale):
+    codes = np.random.default_rng(0).normal(size=(200, 2)) @ np.array([[1.0, 0.5], [0.0, 1.0]])
+    tiny = scale < 1e-154  # such codes count as constant
+    expected = [0.0 if tiny else float(score(codes)) for score in (gaussian_total_correlation, shape_of_dependence)]
+    found = [float(score(scale * codes)) for score in (gaussian_total_correlation, shape_of_dependence)]
+    assert found == pytest.approx(expected)
+    assert np.isfinite(float(wasserstein_correlation(scale * codes)))
+
+
+def shape_of_dependence(codes):
+    return wasserstein_correlation(codes, normalize=True)

@@ -44,10 +44,12 @@ def wasserstein_correlation(codes: ArrayLike, *, normalize: bool = False, seed: 
     covariance, moving = _covariance(codes)
     value = 0.0
     if len(covariance) > 1:
-        spread = np.sqrt(np.diag(covariance))
-        values = np.linalg.eigvalsh(spread[:, None] * covariance * spread)
-        distance = 2 * np.trace(covariance) - 2 * np.sqrt(np.maximum(values, 0)).sum()
-        value = max(float(distance), 0.0) / (float(np.trace(covariance)) if normalize else 1.0)
+        total = float(np.trace(covariance))
+        shares = covariance / total  # products of raw variances could overflow
+        spread = np.sqrt(np.diag(shares))
+        values = np.linalg.eigvalsh(spread[:, None] * shares * spread)
+        distance = max(2 - 2 * float(np.sqrt(np.maximum(values, 0)).sum()), 0.0)
+        value = distance * (1.0 if normalize else total)
     return Score(
         "wasserstein_correlation",
         value,
@@ -79,5 +81,6 @@ def pairwise_mutual_information(
 
 def _covariance(codes: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     codes = check_codes(codes)
-    moving = np.ptp(codes, axis=0) > 0
+    # Squares of codes below 1e-154 vanish: to a covariance they are constant.
+    moving = (np.ptp(codes, axis=0) > 0) & (np.var(codes, axis=0) > np.finfo(float).tiny)
     return np.atleast_2d(np.cov(codes[:, moving], rowvar=False)) if moving.any() else np.zeros((0, 0)), moving
