@@ -63,11 +63,33 @@ def test_sap_of_binary_factors_is_one_half():
     assert score.ceiling == pytest.approx(0.5, abs=0.03)
 
 
-def test_sap_ceiling_on_dsprites_is_a_quarter():
-    codes = np.random.default_rng(0).normal(size=(6_000, 2))
-    score = sap(codes, draws(DSPRITES, 6_000), test=(codes[:3_000], draws(DSPRITES, 3_000, seed=1)))
-    assert score.ceiling == pytest.approx(0.25, abs=0.02)
-    assert float(score) < 0.01
+@pytest.mark.parametrize(("samples", "expected"), [(2_000, 0.18), (10_000, 0.247)])
+def test_sap_of_a_perfect_code_on_dsprites_depends_on_the_sample_size_and_not_on_spare_codes(samples, expected):
+    # All 3 shapes are told apart. Of 6 scales the stiff machine of few samples finds the 2 outermost, that of many 4;
+    # of the other factors always 2: gaps 2/3, then 1/6 or 3/6, then 1/40, 1/32, 1/32.
+    factors, others = draws(DSPRITES, samples), draws(DSPRITES, 5_000, seed=1)
+    centre, spread = factors.mean(axis=0), factors.std(axis=0)
+    codes, held_out = (factors - centre) / spread, (others - centre) / spread
+    score = sap(codes, factors, test=(held_out, others))
+    assert float(score) == pytest.approx(expected, abs=0.015)
+    assert score.ceiling == pytest.approx(float(score), abs=0.005)
+    rng = np.random.default_rng(0)
+    spare = [np.hstack([part, 0.01 * rng.normal(size=part.shape)]) for part in (codes, held_out)]
+    assert float(sap(spare[0], factors, test=(spare[1], others))) == pytest.approx(float(score), abs=0.01)
+    assert float(sap(spare[0][:, 5:], factors, test=(spare[1][:, 5:], others))) < 0.02
+
+
+@pytest.mark.parametrize("kinds", [None, ["categorical"] * 2])
+@pytest.mark.parametrize("score", [sap, disentanglement_score], ids=lambda s: s.__name__)
+def test_a_single_code_is_compared_with_a_constant_one(score, kinds):
+    factors = draws((3, 4), 600)
+    codes = factors[:, :1] + 0.1 * np.random.default_rng(0).normal(size=(600, 1))
+    alone, beside = score(codes, factors, kinds=kinds), score(np.hstack([codes, codes * 0]), factors, kinds=kinds)
+    assert float(alone) == float(beside)
+    assert 0 < float(alone) <= alone.ceiling + 0.02
+    assert float(score(codes * 0, factors, kinds=kinds)) == 0
+    matrix = alone.parts["scores" if score is sap else "earned"]
+    assert matrix.shape == (1, 2)
 
 
 def test_continuous_sap_of_identity_duplicate_and_constant_codes():

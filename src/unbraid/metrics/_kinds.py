@@ -6,7 +6,7 @@ import numpy as np
 
 from unbraid.metrics._discrete import relabel
 
-__all__ = ["correlations", "perfect_code", "ranks", "standardize", "targets"]
+__all__ = ["correlations", "never_alone", "perfect_code", "ranks", "standardize", "targets"]
 
 
 def standardize(columns: np.ndarray, like: np.ndarray | None = None) -> np.ndarray:
@@ -29,6 +29,11 @@ def ranks(columns: np.ndarray) -> np.ndarray:
         _, where, counts = np.unique(columns[:, j], return_inverse=True, return_counts=True)
         table[:, j] = (np.cumsum(counts) - (counts - 1) / 2)[where]
     return table
+
+
+def never_alone(codes: np.ndarray) -> np.ndarray:
+    """A single code with a constant one beside it, so that a gap is counted from what a guess without codes gets."""
+    return codes if codes.shape[1] > 1 else np.hstack([codes, np.zeros((len(codes), 1))])
 
 
 def targets(column: np.ndarray, kind: str, values: np.ndarray) -> np.ndarray:

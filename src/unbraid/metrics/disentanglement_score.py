@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from unbraid.errors import UsageError, unknown_name
 from unbraid.metrics._discrete import top_two
-from unbraid.metrics._kinds import perfect_code, targets
+from unbraid.metrics._kinds import never_alone, perfect_code, targets
 from unbraid.metrics._neighbours import neighbour_spans
 from unbraid.metrics._score import Sample, Score, check_arrays, check_kinds, split
 
@@ -30,6 +30,7 @@ def disentanglement_score(
     An ordinal factor is regressed: a code earns ``sd(v) - rmse``, in units of ``sd(v)``; a periodic one likewise as
     a point on the circle. A categorical factor is classified: a code earns its accuracy. The predictor is fitted on
     four fifths of the samples and scored on the rest (or on ``test``); all values equally far away count as neighbours.
+    A single code is compared with a constant one.
 
     Flaw of the published form (``mode="literal"``): an uninformative code can earn less than nothing, so a perfect code
     reaches 1.095, and accuracies are divided by the best constant guess, so three classes reach 2. ``"bounded"`` floors
@@ -56,7 +57,7 @@ def disentanglement_score(
         "disentanglement_score",
         float(gaps.mean()),
         float(_gaps(*best).mean()),
-        {"per_factor": gaps, "earned": earned, "unit": unit},
+        {"per_factor": gaps, "earned": earned[: codes.shape[1]], "unit": unit},
         {
             "estimator": "nearest neighbours on one code",
             "neighbours": neighbours,
@@ -75,8 +76,9 @@ def _gaps(earned: np.ndarray, unit: np.ndarray) -> np.ndarray:
 
 
 def _earned(train: Sample, test: Sample, kinds: Sequence[str], k: int, mode: str) -> tuple[np.ndarray, np.ndarray]:
-    """What each code earns on each factor ``[d, K]`` and what a factor has to give ``[K]``."""
+    """What each code earns on each factor ``[max(d, 2), K]`` and what a factor has to give ``[K]``."""
     (codes, factors), (queries, truth) = train, test
+    codes, queries = never_alone(codes), never_alone(queries)
     values = [np.unique(np.concatenate([factors[:, i], truth[:, i]])) for i in range(factors.shape[1])]
     fitted = [targets(factors[:, i], kind, values[i]) for i, kind in enumerate(kinds)]
     wanted = [targets(truth[:, i], kind, values[i]) for i, kind in enumerate(kinds)]
