@@ -81,6 +81,18 @@ def test_any_integers_name_the_values(entry):
     assert float(call(entry, codes, factors * 10 - 7)) == pytest.approx(float(call(entry, codes, factors)), abs=1e-9)
 
 
+@pytest.mark.parametrize(
+    "entry", [e for e in WITH_FACTORS if e.needs == "train and test"], ids=lambda entry: entry.name
+)
+def test_a_seed_or_test_set_that_is_none_is_named(entry):
+    codes, factors = sample()
+    for seed in (-1, 0.5):
+        with pytest.raises(UsageError, match="seed must be a whole number"):
+            call(entry, codes, factors, seed=seed)
+    with pytest.raises(UsageError, match="test must be a pair"):
+        call(entry, codes, factors, test=(codes, factors, factors))
+
+
 @every
 def test_nan_is_refused_with_a_count(entry):
     codes, factors = sample()

@@ -33,12 +33,24 @@ def test_interventional_scores_are_those_of_their_functions():
     assert float(scores["factor_vae"]) == float(factor_vae(identity, data, **SMALL, plain=200))
 
 
-def test_leaving_a_score_out_does_not_change_the_others():
-    data = FactorPixels((3, 4, 5), noisy=False)
-    noisy = lambda images: np.sin(37 * identity(images))  # noqa: E731
-    everything = evaluate(noisy, data, QUICK, **SMALL)
+@pytest.mark.parametrize(("stochastic", "sampled"), [(False, False), (True, False), (False, True)])
+def test_leaving_a_score_out_does_not_change_the_others(stochastic, sampled):
+    class Run:
+        def encode(self, images, *, kind="mean", seed=0):
+            noise = np.random.default_rng(seed).normal(size=(3, len(images))).T if kind == "sampled" else 0
+            return np.sin(37 * identity(images)) + noise
+
+    class TwoDraws(FactorPixels):
+        def images(self, index, rng=None):
+            # Two draws per batch: the second depends on how many images the batch has.
+            pixels = super().images(index, rng)
+            return pixels ^ rng.integers(0, 2, size=pixels.shape, dtype=np.uint8) if self.noisy else pixels
+
+    data = TwoDraws((3, 4, 5), noisy=stochastic)
+    options = {**SMALL, "representation": "sampled" if sampled else "mean"}
+    everything = evaluate(Run(), data, QUICK, **options)
     for name in QUICK:
-        assert float(evaluate(noisy, data, name, **SMALL)[name]) == float(everything[name])
+        assert float(evaluate(Run(), data, name, **options)[name]) == float(everything[name])
 
 
 def test_images_that_depend_on_chance_are_encoded_draw_by_draw():
@@ -80,6 +92,10 @@ def test_kinds_and_options_reach_the_scores():
     assert bins.settings["bins"] == 2
     with pytest.raises(UsageError, match="not among the chosen"):
         evaluate(identity, data, "mig", options={"mcc": {}})
+    with pytest.raises(UsageError, match="unknown option of mig 'bin'; did you mean 'bins'"):
+        evaluate(identity, data, "mig", options={"mig": {"bin": 2}})
+    with pytest.raises(UsageError, match="unknown option of beta_vae 'batch'"):
+        evaluate(identity, data, "beta_vae", options={"beta_vae": {"batch": 2}})
 
 
 def test_scores_tell_their_time_and_fit_into_json():

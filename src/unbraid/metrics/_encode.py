@@ -12,9 +12,21 @@ from unbraid.errors import UsageError
 from unbraid.metrics._discrete import distinct
 from unbraid.metrics._score import check_codes
 
-__all__ = ["Encode", "Encoded", "FactorData", "Representation", "Space", "check_space", "encode_index", "encoder_of"]
+__all__ = [
+    "Encode",
+    "Encoded",
+    "FactorData",
+    "Representation",
+    "Seed",
+    "Space",
+    "check_space",
+    "encode_index",
+    "encoder_of",
+    "is_stochastic",
+]
 
 Representation = Literal["mean", "sampled"]
+Seed = int | tuple[int, int]
 Encode = Callable[[np.ndarray], Any]
 """uint8 images ``[n, h, w, c]`` to codes ``[n, d]``."""
 
@@ -52,7 +64,12 @@ def check_space(data: FactorData) -> Space:
     return space
 
 
-def encoder_of(run_or_encode: Any, representation: Representation = "mean", seed: int = 0) -> Encode:
+def is_stochastic(data: FactorData) -> bool:
+    """Whether an image depends on chance as well as on its index."""
+    return bool(getattr(data, "stochastic", False))
+
+
+def encoder_of(run_or_encode: Any, representation: Representation = "mean", seed: Seed = 0) -> Encode:
     """A function from images to codes: a callable as it is, or the ``encode`` of a run."""
     if representation not in ("mean", "sampled"):
         raise UsageError(f"representation must be 'mean' or 'sampled', got {representation!r}")
@@ -96,7 +113,7 @@ def encode_index(
     index: np.ndarray,
     *,
     every_draw: bool = False,
-    seed: int = 0,
+    seed: Seed = 0,
     batch_size: int = 1024,
     progress: Callable[[str], None] | None = None,
 ) -> Encoded:
@@ -106,7 +123,7 @@ def encode_index(
     every draw is encoded for itself: sharing one outcome would make independent samples dependent. ``progress`` hears
     how far it is after every batch.
     """
-    repeated = every_draw or bool(getattr(data, "stochastic", False))
+    repeated = every_draw or is_stochastic(data)
     wanted, where = (index, np.arange(len(index))) if repeated else distinct(index)
     rng = np.random.default_rng(seed)
     parts = []

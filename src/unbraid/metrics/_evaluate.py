@@ -2,22 +2,35 @@
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from inspect import signature
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unbraid.errors import UsageError
-from unbraid.metrics._encode import FactorData, Representation, check_space, encode_index, encoder_of
+from unbraid.errors import UsageError, unknown_name
+from unbraid.metrics._encode import (
+    Encoded,
+    FactorData,
+    Representation,
+    check_space,
+    encode_index,
+    encoder_of,
+    is_stochastic,
+)
 from unbraid.metrics._interventions import draw_groups, draw_pairs
 from unbraid.metrics._registry import Metric, Needs, choose, metric
-from unbraid.metrics._score import Score, check_arrays, check_kinds
+from unbraid.metrics._score import Score, check_arrays, check_kinds, generator
 from unbraid.metrics.beta_vae import score_pairs
 from unbraid.metrics.factor_vae import score_groups
 
 __all__ = ["evaluate", "score_codes"]
 
 _FROM_CODES: tuple[Needs, ...] = ("codes", "sample", "train and test")
+_PARTS = ("train", "test", "pairs", "groups")
+"""What images are drawn for: independent ones, BetaVAE's pairs, FactorVAE's groups."""
+_SET_BY_CALLER = ("codes", "factors", "encode", "data", "test", "seed", "batch", "train", "plain")
+"""Arguments of scores that the evaluation decides, so that they cannot be options of a single one."""
 
 
 def evaluate(
@@ -42,7 +55,8 @@ def evaluate(
     drawn first: ``train`` and ``test`` independent ones, and for the two interventional scores ``points`` groups
     (training and test; by default as many as images) of ``batch`` images each, which is nearly all of the work: leave
     ``beta_vae`` and ``factor_vae`` out for a quick look. Where images depend on chance, or codes do
-    (``representation="sampled"``, one draw from the posterior), every draw is encoded for itself.
+    (``representation="sampled"``, one draw from the posterior), every draw is encoded for itself, and ``batch_size``
+    takes part in deciding the draws. Leaving a score out changes no other.
 
     ``use_kinds=True`` passes the kinds of the factors to the scores that use order; the default takes all factors as
     ordinal, as published numbers do. ``options`` holds more arguments by name of the score:
@@ -53,39 +67,28 @@ def evaluate(
     _refuse_models(chosen)
     if min(train, test, batch) < 2:
         raise UsageError(f"train, test and batch must be at least 2, got {train}, {test}, {batch}")
-    space, encode = check_space(data), encoder_of(run_or_encode, representation, seed)
+    space = check_space(data)
+    encoder_of(run_or_encode, representation)  # refuse what cannot encode before anything is drawn
     extra = _check_options(options, chosen)
     names = {entry.name for entry in chosen}
     say = progress or (lambda _: None)
 
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     learn, check = points or (train, test)
     drawn: dict[str, np.ndarray] = {
         "train": space.index(space.sample(train, rng)),
         "test": space.index(space.sample(test, rng)),
     }
     # Each score draws from its own generator: leaving one out does not change the others.
-    pairs = draw_pairs(space, learn + check, batch, np.random.default_rng(seed)) if "beta_vae" in names else None
-    groups = (
-        draw_groups(space, learn + check, batch, train, np.random.default_rng(seed)) if "factor_vae" in names else None
-    )
+    pairs = draw_pairs(space, learn + check, batch, generator(seed)) if "beta_vae" in names else None
+    groups = draw_groups(space, learn + check, batch, train, generator(seed)) if "factor_vae" in names else None
     if pairs is not None:
         drawn["pairs"] = pairs.index.reshape(-1)
     if groups is not None:
         drawn["groups"] = np.concatenate([groups.plain, groups.index.reshape(-1)])
 
     began = time.perf_counter()
-    codes = encode_index(
-        encode,
-        data,
-        np.concatenate(list(drawn.values())),
-        every_draw=representation == "sampled",
-        seed=seed,
-        batch_size=batch_size,
-        progress=say,
-    )
-    ends = np.cumsum([len(index) for index in drawn.values()])
-    parts = {part: codes.part(slice(end - len(drawn[part]), end)) for part, end in zip(drawn, ends, strict=True)}
+    parts = _encode(run_or_encode, data, drawn, representation, seed, batch_size, say)
     about = {"representation": representation, "encoding_seconds": time.perf_counter() - began}
 
     samples = {part: (parts[part][:], space.factors(drawn[part])) for part in ("train", "test")}
@@ -112,6 +115,36 @@ def evaluate(
             )
         scores[entry.name] = score.with_settings(seconds=time.perf_counter() - began, **about)
     return scores
+
+
+def _encode(
+    run_or_encode: Any,
+    data: FactorData,
+    drawn: Mapping[str, np.ndarray],
+    representation: Representation,
+    seed: int,
+    batch_size: int,
+    say: Callable[[str], None],
+) -> dict[str, Encoded]:
+    """The codes of each part of the drawn positions."""
+    if representation == "sampled" or is_stochastic(data):
+        # Each part has a stream of chance of its own, so that no part depends on which others were asked for.
+        return {
+            part: encode_index(
+                encoder_of(run_or_encode, representation, (seed, _PARTS.index(part))),
+                data,
+                index,
+                every_draw=True,
+                seed=(seed, _PARTS.index(part)),
+                batch_size=batch_size,
+                progress=say,
+            )
+            for part, index in drawn.items()
+        }
+    index = np.concatenate(list(drawn.values()))
+    codes = encode_index(encoder_of(run_or_encode), data, index, batch_size=batch_size, progress=say)
+    ends = np.cumsum([len(index) for index in drawn.values()])
+    return {part: codes.part(slice(end - len(drawn[part]), end)) for part, end in zip(drawn, ends, strict=True)}
 
 
 def score_codes(
@@ -176,7 +209,12 @@ def _refuse_models(chosen: Iterable[Metric]) -> None:
 def _check_options(
     options: Mapping[str, Mapping[str, Any]] | None, chosen: Sequence[Metric]
 ) -> Mapping[str, Mapping[str, Any]]:
-    for name in options or {}:
+    options = options or {}
+    for name in options:
         if metric(name) not in chosen:
             raise UsageError(f"options are given for {name!r}, which is not among the chosen metrics")
-    return options or {}
+        offered = [key for key in signature(metric(name).function).parameters if key not in _SET_BY_CALLER]
+        for option in options[name]:
+            if option not in offered:
+                raise unknown_name(f"option of {name}", option, offered)
+    return options

@@ -10,7 +10,17 @@ from numpy.typing import ArrayLike
 
 from unbraid.errors import UsageError, unknown_name
 
-__all__ = ["KINDS", "Sample", "Score", "check_arrays", "check_codes", "check_factors", "check_kinds", "split"]
+__all__ = [
+    "KINDS",
+    "Sample",
+    "Score",
+    "check_arrays",
+    "check_codes",
+    "check_factors",
+    "check_kinds",
+    "generator",
+    "split",
+]
 
 KINDS = ("ordinal", "categorical", "periodic")
 Sample = tuple[np.ndarray, np.ndarray]
@@ -131,17 +141,26 @@ def check_kinds(kinds: Sequence[str] | None, factors: np.ndarray) -> tuple[str, 
     return tuple(kinds)
 
 
+def generator(seed: int) -> np.random.Generator:
+    """The source of chance that belongs to a seed."""
+    if not isinstance(seed, int | np.integer) or seed < 0:
+        raise UsageError(f"seed must be a whole number from 0 on, got {seed!r}")
+    return np.random.default_rng(int(seed))
+
+
 def split(
     codes: ArrayLike, factors: ArrayLike, *, test: tuple[ArrayLike, ArrayLike] | None = None, seed: int = 0
 ) -> tuple[Sample, Sample]:
     """Training and test sample for a score that fits something: ``test`` if given, else two to one by ``seed``."""
     codes, factors = check_arrays(codes, factors)
     if test is None:
-        order = np.random.default_rng(seed).permutation(len(codes))
+        order = generator(seed).permutation(len(codes))
         held_out = max(len(codes) // 3, 1)
         train = codes[order[held_out:]], factors[order[held_out:]]
         rest = codes[order[:held_out]], factors[order[:held_out]]
     else:
+        if len(test) != 2:
+            raise UsageError(f"test must be a pair of codes and factors, got {len(test)} things")
         train = codes, factors
         rest = check_codes(test[0], name="test codes"), check_factors(test[1], name="test factors", constant=True)
         for what, given, own in zip(("codes", "factors"), rest, train, strict=True):

@@ -9,7 +9,7 @@ from unbraid.metrics._encode import FactorData, Space, check_space, encode_index
 from unbraid.metrics._interventions import Ideal, Pairs, Rows, by_points, draw_pairs
 from unbraid.metrics._kinds import standardize
 from unbraid.metrics._logistic import SOLVER, fit_logistic, log_probabilities
-from unbraid.metrics._score import Score
+from unbraid.metrics._score import Score, generator
 
 __all__ = ["beta_vae", "score_pairs"]
 
@@ -37,7 +37,7 @@ def beta_vae(
     if min(batch, train, test) < 1:
         raise UsageError(f"batch, train and test must be at least 1, got {batch}, {train}, {test}")
     space, encoder = check_space(data), encoder_of(encode)
-    pairs = draw_pairs(space, train + test, batch, np.random.default_rng(seed))
+    pairs = draw_pairs(space, train + test, batch, generator(seed))
     codes = encode_index(encoder, data, pairs.index.reshape(-1), seed=seed)
     return score_pairs(codes, pairs, space, train=train, rescale=rescale, seed=seed)
 

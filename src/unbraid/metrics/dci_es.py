@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from unbraid.errors import UsageError
 from unbraid.metrics._kinds import perfect_code, standardize, targets
-from unbraid.metrics._score import Sample, Score, check_arrays, check_kinds, split
+from unbraid.metrics._score import Sample, Score, check_arrays, check_kinds, generator, split
 
 __all__ = ["dci_es"]
 
@@ -90,7 +90,7 @@ def _curves(
     """Relative test loss of each factor under each probe: ``[K, 1 + len(sizes)]``."""
     codes, queries = standardize(train[0]), standardize(test[0], like=train[0])
     d = codes.shape[1]
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     frequencies = rng.standard_normal((d, sizes[-1])) / np.sqrt(d)
     phases = rng.uniform(0, 2 * np.pi, sizes[-1])
 

@@ -10,7 +10,7 @@ from unbraid.errors import UsageError, unknown_name
 from unbraid.metrics._discrete import top_two
 from unbraid.metrics._kinds import never_alone, perfect_code, targets
 from unbraid.metrics._neighbours import neighbour_spans
-from unbraid.metrics._score import Sample, Score, check_arrays, check_kinds, split
+from unbraid.metrics._score import Sample, Score, check_arrays, check_kinds, generator, split
 
 __all__ = ["disentanglement_score"]
 
@@ -43,7 +43,7 @@ def disentanglement_score(
     codes, factors = check_arrays(codes, factors)
     known = check_kinds(kinds, factors)
     if test is None:
-        order = np.random.default_rng(seed).permutation(len(codes))
+        order = generator(seed).permutation(len(codes))
         cut = max(len(codes) // 5, 1)
         test = codes[order[:cut]], factors[order[:cut]]
         codes, factors = codes[order[cut:]], factors[order[cut:]]

@@ -10,7 +10,7 @@ from unbraid.errors import UsageError, unknown_name
 from unbraid.metrics._boosting import fit_booster
 from unbraid.metrics._kinds import perfect_code
 from unbraid.metrics._logistic_cv import STRENGTHS, fit_logistic_cv
-from unbraid.metrics._score import Sample, Score, split
+from unbraid.metrics._score import Sample, Score, generator, split
 
 __all__ = ["LEARNERS", "SIZES", "downstream"]
 
@@ -60,7 +60,7 @@ def downstream(
     if not chosen or chosen[0] < 1 or chosen[-1] > n:
         raise UsageError(f"sizes must lie between 1 and the {n} training samples, got {list(sizes or SIZES)}")
 
-    order = np.random.default_rng(seed).permutation(n)
+    order = generator(seed).permutation(n)
     parts: dict[str, Any] = {}
     for learner in learners:
         accuracy = np.array(

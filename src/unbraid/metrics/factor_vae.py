@@ -7,7 +7,7 @@ import numpy as np
 from unbraid.errors import UsageError
 from unbraid.metrics._encode import FactorData, Space, check_space, encode_index, encoder_of
 from unbraid.metrics._interventions import Groups, Ideal, Rows, by_points, draw_groups
-from unbraid.metrics._score import Score
+from unbraid.metrics._score import Score, generator
 
 __all__ = ["factor_vae", "score_groups"]
 
@@ -37,7 +37,7 @@ def factor_vae(
     if min(batch, plain) < 2 or min(train, test) < 1:
         raise UsageError(f"batch and plain must be at least 2, train and test 1, got {batch}, {plain}, {train}, {test}")
     space, encoder = check_space(data), encoder_of(encode)
-    groups = draw_groups(space, train + test, batch, plain, np.random.default_rng(seed))
+    groups = draw_groups(space, train + test, batch, plain, generator(seed))
     index = np.concatenate([groups.plain, groups.index.reshape(-1)])
     codes = encode_index(encoder, data, index, seed=seed)
     return score_groups(codes, groups, space, train=train, min_std=min_std, relative=relative, seed=seed)

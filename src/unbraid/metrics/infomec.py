@@ -10,7 +10,7 @@ from unbraid.metrics._discrete import code_information, entropy, identity_code, 
 from unbraid.metrics._kinds import standardize
 from unbraid.metrics._logistic import SOLVER, fit_logistic, log_probabilities
 from unbraid.metrics._neighbours import information_with_labels
-from unbraid.metrics._score import Score, check_arrays
+from unbraid.metrics._score import Score, check_arrays, generator
 
 __all__ = ["infomec"]
 
@@ -50,7 +50,7 @@ def infomec(
         labels, _ = relabel(factors)
         if estimator == "bins":
             return code_information(codes, factors, bins) / entropy(factors)
-        rng = np.random.default_rng(seed)
+        rng = generator(seed)
         table = [[information_with_labels(z, v, rng, neighbours=neighbours) for v in labels.T] for z in codes.T]
         return np.array(table) / entropy(factors)
 

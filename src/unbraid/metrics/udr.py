@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from unbraid.errors import UsageError, unknown_name
 from unbraid.metrics._kinds import ranks, standardize
-from unbraid.metrics._score import Score, check_codes
+from unbraid.metrics._score import Score, check_codes, generator
 
 __all__ = ["pair_scores", "udr"]
 
@@ -151,6 +151,6 @@ def _ceiling(n: int, d: int, kind: str, alpha: float, seed: int) -> float:
     """What two identical models with ``d`` independent codes get; for the Lasso up to chance this is ``1 - alpha``."""
     if kind == "lasso":
         return 1 - alpha
-    draws = np.random.default_rng(seed).standard_normal((8, n, d))
+    draws = generator(seed).standard_normal((8, n, d))
     same = [pair_scores(np.stack([x, x]), np.ones((2, d), dtype=bool), kind=kind)[0, 1] for x in draws]
     return float(np.mean(same))
