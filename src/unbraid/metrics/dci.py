@@ -38,8 +38,8 @@ def dci(
     A perfect code, one code per factor, has a diagonal importance matrix: the ceiling of D is 1. Fitted trees come near
     it (0.99 and more), since a code without information is now and then split on by chance. Codes without any
     information, for example constant ones, give D = C = 0. Flaw: importances of informative codes follow how deep the
-    trees have to look, not how much a code tells, and shallow trees on a many-valued factor spread them. Trees see codes
-    in single precision and take values within 1e-7 for equal, as scikit-learn's do: standardise codes that small first.
+    trees have to look, not how much a code tells, and shallow trees on a many-valued factor spread them. Trees see
+    codes in single precision and take values within 1e-7 for equal, as scikit-learn's do: standardise smaller codes.
     """
     if backend not in BACKENDS:
         raise unknown_name("backend", backend, BACKENDS)
