@@ -89,7 +89,7 @@ def test_slow_vae_finds_position_and_size_of_a_square(seed):
     "seed",
     [
         0,
-        pytest.param(1, marks=pytest.mark.xfail(reason="0.945 was measured: near-aligned axes also come by chance")),
+        pytest.param(1, marks=pytest.mark.xfail(reason="0.945 was measured; why is open")),
         2,
     ],
 )
