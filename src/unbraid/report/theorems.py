@@ -36,15 +36,14 @@ def draw_theorem(name: str, path: Path, *, seed: int = 0) -> dict[str, float]:
 
     if name not in THEOREMS:
         raise unknown_name("theorem", name, THEOREMS)
-    figure = Figure(figsize=(9.4, 3.6), layout="constrained")
+    figure = Figure(figsize=(9.4, 4.0), layout="constrained")
     axes = figure.subplots(1, 2)
-    numbers = THEOREMS[name](*axes, seed)
+    numbers = THEOREMS[name](axes[0], axes[1], seed)
     for axis in axes:
         axis.spines[["top", "right"]].set_visible(False)
         axis.tick_params(labelsize=8)
-        axis.title.set_fontsize(9)
         if axis.get_legend_handles_labels()[1]:
-            axis.legend(frameon=False, fontsize=8)
+            axis.legend(frameon=False, fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=3)
     figure.savefig(path, dpi=150)
     return numbers
 
@@ -62,11 +61,11 @@ def _example(left: Any, right: Any, _seed: int) -> dict[str, float]:
         left.plot(angle, value, "o", color=colour, label=f"{label}: {value:.2f}")
     left.set_xlabel("rotation of the latents (degrees)")
     left.set_ylabel("least noise at budget 0")
-    left.set_title("the worked example: least noise needs the right axes", loc="left")
+    left.set_title("the worked example: least noise needs the right axes", loc="left", fontsize=10)
     right.plot(angles, [distance_to_orthogonality(matrix).mean for matrix in turned], color=_FIRST, label="distance")
     right.plot(angles, [float(mechanism_contrast(matrix)) for matrix in turned], color=_SECOND, label="contrast (nats)")
     right.set_xlabel("rotation of the latents (degrees)")
-    right.set_title("distance to orthogonality and mechanism contrast", loc="left")
+    right.set_title("distance to orthogonality and mechanism contrast", loc="left", fontsize=10)
     return {
         "as_published": best_noise_loss(WORKED_EXAMPLE),
         "turned": best_noise_loss(WORKED_EXAMPLE @ _plane(45).T),
@@ -84,7 +83,7 @@ def _theorem1(left: Any, right: Any, seed: int) -> dict[str, float]:
     left.set_yscale("log")
     left.set_xlabel("BFGS iteration")
     left.set_ylabel("loss above the bound")
-    left.set_title("theorem 1: twenty starts, one minimum", loc="left")
+    left.set_title("theorem 1: twenty starts, one minimum", loc="left", fontsize=10)
     turns = [random_rotation(3, start) for start in range(300)]
     contrast = np.array([mechanism_contrast(jacobians @ turn).sum() for turn in turns])
     gap = np.array([sum(np.log(best_noise_loss(j @ turn)) for j in jacobians) for turn in turns]) - theorem1_bound(
@@ -94,7 +93,7 @@ def _theorem1(left: Any, right: Any, seed: int) -> dict[str, float]:
     right.plot([0, contrast.max()], [0, 2 / 3 * contrast.max()], color=_INK, linewidth=1, label="slope 2/d")
     right.set_xlabel("mechanism contrast, summed over samples (nats)")
     right.set_ylabel("loss above the bound")
-    right.set_title("what is left is the contrast", loc="left")
+    right.set_title("what is left is the contrast", loc="left", fontsize=10)
     worst = max(each.value - bound for each in found)
     return {"bound": bound, "worst_gap": worst, "largest_cosine": max(each.cosine for each in found)}
 
@@ -108,7 +107,7 @@ def _theorem2(left: Any, right: Any, seed: int) -> dict[str, float]:
         left.plot(angles, losses / theorem2_bound(covariance, 2), color=colour, label=f"ratio {ratio}")
     left.set_xlabel("angle to the principal directions (degrees)")
     left.set_ylabel("noise over its bound")
-    left.set_title("theorem 2: the basis of a linear VAE", loc="left")
+    left.set_title("theorem 2: the basis of a linear VAE", loc="left", fontsize=10)
     covariance = np.diag([4.0, 2.0, 1.0, 0.5])
     bound = theorem2_bound(covariance, 4)
     values = np.array([theorem2_objective(random_rotation(4, seed * 2000 + k), covariance) for k in range(2000)])
@@ -116,7 +115,7 @@ def _theorem2(left: Any, right: Any, seed: int) -> dict[str, float]:
     right.axvline(1.0, color=_SECOND, linewidth=1.4, label="principal directions")
     right.set_xlabel("noise over its bound")
     right.set_ylabel("bases")
-    right.set_title("four dimensions: nothing beats PCA", loc="left")
+    right.set_title("four dimensions: nothing beats PCA", loc="left", fontsize=10)
     return {"bound": bound, "best_random": float(values.min()), "median_random": float(np.median(values))}
 
 
@@ -136,7 +135,7 @@ def _rotation(left: Any, right: Any, seed: int) -> dict[str, float]:
     left.plot(angles, full, color=_INK, linestyle="--", label="full covariance, ratio 2.0")
     left.set_xlabel("rotation of the latents (degrees)")
     left.set_ylabel("rise of the loss")
-    left.set_title("only the diagonal posterior minds a rotation", loc="left")
+    left.set_title("only the diagonal posterior minds a rotation", loc="left", fontsize=10)
     w = np.random.default_rng(seed).standard_normal((3, 3))
     precisions = np.geomspace(1e-2, 1e5, 60)
     right.plot(precisions, [linear_elbo_gap(w, p) for p in precisions], color=_FIRST, label="diagonal posterior")
@@ -151,7 +150,7 @@ def _rotation(left: Any, right: Any, seed: int) -> dict[str, float]:
     right.set_xscale("log")
     right.set_xlabel("precision of the pixels")
     right.set_ylabel("log p(x) - ELBO (nats)")
-    right.set_title("what the diagonal costs the bound", loc="left")
+    right.set_title("what the diagonal costs the bound", loc="left", fontsize=10)
     return {**numbers, "full_largest_change": float(np.abs(full).max()), "contrast": float(mechanism_contrast(w))}
 
 

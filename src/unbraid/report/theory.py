@@ -59,6 +59,8 @@ def draw_beta_range(found: BetaRange, path: Path) -> None:
     if found.pruned is not None:
         axis.axvline(found.pruned, color=_SECOND, linewidth=1.2, label=f"fewer than {found.wanted} active")
     axis.set_xscale("log")
+    axis.set_xticks(betas, [f"{beta:.2g}" for beta in betas])
+    axis.set_xticks([], minor=True)
     axis.set_ylim(0, 1.08)
     axis.set_xlabel("beta, raised from left to right")
     axis.set_ylabel("mean posterior variance")
@@ -76,10 +78,10 @@ def _budget(axis: Any, found: Inspection) -> None:
     axis.set_xticks(range(len(order)), [f"z{j}" for j in order], rotation=90 if len(order) > 12 else 0)
     axis.set_ylabel("$-\\log\\,\\sigma^2$, mean (nats)")
     axis.set_title(f"precision budget: {seen.precision.sum():.1f} nats in all", fontsize=9, loc="left")
-    for kind, colour in _KIND.items():
-        if kind in seen.kinds:
-            axis.bar([], [], color=colour, label=kind)
-    axis.legend(frameon=False, fontsize=8)
+    from matplotlib.patches import Patch
+
+    handles = [Patch(color=colour, label=kind) for kind, colour in _KIND.items() if kind in seen.kinds]
+    axis.legend(handles=handles, frameon=False, fontsize=8)
     _plain(axis)
 
 
@@ -108,7 +110,7 @@ def _landscape(axis: Any, found: Inspection) -> None:
     axis.set_xlabel("spread of the mean code")
     axis.set_ylabel("$\\sigma^2$")
     axis.set_title("KL of a latent in nats; dots are latents", fontsize=9, loc="left")
-    axis.legend(frameon=False, fontsize=7, loc="lower left")
+    axis.legend(frameon=True, framealpha=0.9, edgecolor="none", fontsize=7, loc="lower left")
 
 
 def _spectra(axis: Any, found: Inspection) -> None:
