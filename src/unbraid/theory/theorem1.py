@@ -27,7 +27,7 @@ WORKED_EXAMPLE = np.array([[4.0, 1.0], [-3.0, 1.0], [5.0, -1.0]])
 
 
 def best_variances(jacobian: ArrayLike, budget: float = 0.0) -> np.ndarray:
-    """The variances with ``sum -log sigma^2 = budget`` that make ``E|J noise|^2`` smallest: all ``|c_j| sigma_j`` equal.
+    """The variances with ``sum -log sigma^2 = budget`` that make ``E|J noise|^2`` least: all ``|c_j| sigma_j`` equal.
 
     >>> v = best_variances(WORKED_EXAMPLE)
     >>> round(float(v[0] / v[1]), 6)
