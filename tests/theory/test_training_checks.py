@@ -40,12 +40,14 @@ class Trained:
             self.codes = objective.encode(model, images).numpy()
         self.seen = polarisation(self.codes, found["logvar"].numpy()) if "logvar" in found else None
         self.jacobians = decoder_jacobian(model["decoder"], self.codes[:256])
-        active = None if self.seen is None else self.seen.active
-        self.distance = distance_to_orthogonality(self.jacobians, active=active).mean
+        # A single active latent is orthogonal to nothing: its distance of 0 would pass every check. After 8,000 steps
+        # that is where most linear models still are.
+        assert self.seen is None or len(self.seen.active) == self.codes.shape[1]
+        self.distance = distance_to_orthogonality(self.jacobians).mean
         self.aligned = pca_alignment(self.jacobians.mean(axis=0), self.points)
 
 
-def linear(data, kind, beta, seed, steps=12_000, latents=2, **options):
+def linear(data, kind, beta, seed, steps=15_000, latents=2, **options):
     """A linear model of a kind; beta in units of the published data."""
     shared = {"latents": latents, "learning_rate": 3e-3}
     if kind == "diagonal":
@@ -79,10 +81,8 @@ def test_the_simplified_kl_is_off_by_what_the_closed_form_says():
 
 def test_diagonal_posteriors_align_full_ones_and_autoencoders_share_only_the_plane():
     data = SyntheticLinear()
-    # The sampled noise of the full posterior leaves its second latent off for the first 10,000 steps.
-    steps = {"diagonal": 6000, "full": 15_000, "ae": 6000}
+    steps = {"diagonal": 15_000, "full": 15_000, "ae": 6000}
     found = {kind: [linear(data, kind, 0.05, seed, steps[kind]) for seed in range(8)] for kind in steps}
-    assert all(len(each.seen.active) == 2 for kind in ("diagonal", "full") for each in found[kind])
     mean = {kind: np.mean([each.distance for each in runs]) for kind, runs in found.items()}
     assert mean["diagonal"] < 0.05
     assert mean["full"] > 0.15
