@@ -141,7 +141,7 @@ def polarisation_of(moment: Moment, images: np.ndarray) -> Polarisation:
 def polarisation_hook(data: ImageDataset, *, images: int = 512, every: int = 500, seed: int = 0) -> Hook:
     """Record ``kl_error``, ``active`` and ``active_by_variance`` during training, in ``evaluations.csv``.
 
-    The same images are encoded each time, nothing is decoded: less than one training step's work per call.
+    The same images are encoded each time, nothing is decoded.
     """
     if images < 2:
         raise UsageError(f"images must be at least 2, got {images}")
