@@ -146,3 +146,9 @@ def test_bad_models_are_named():
         udr([normal(0), normal(1)], kind="lass")
     with pytest.raises(UsageError, match="alpha"):
         udr([normal(0), normal(1)], alpha=0)
+
+
+def test_kl_that_is_no_number_is_named():
+    codes = np.random.default_rng(0).normal(size=(50, 2))
+    with pytest.raises(UsageError, match="kl_per_model must hold numbers"):
+        udr([codes, codes], [["a", "b"], ["c", "d"]])

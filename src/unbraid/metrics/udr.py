@@ -84,7 +84,10 @@ def _check(
     moves = np.ptp(stacked, axis=1) > 0
     if kl_per_model is None:
         return stacked, moves
-    kl = [np.asarray(k, dtype=np.float64) for k in kl_per_model]
+    try:
+        kl = [np.asarray(k, dtype=np.float64) for k in kl_per_model]
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"kl_per_model must hold numbers, one row per model: {error}") from error
     if len(kl) != len(codes):
         raise UsageError(f"kl_per_model holds {len(kl)} models, codes_per_model {len(codes)}")
     for i, row in enumerate(kl):
