@@ -50,8 +50,13 @@ def load_model(path: Path, model: nn.Module) -> None:
         value.copy_(stored[name])
 
 
-def load_training(path: Path, model: nn.Module, optimizers: dict[str, Optimizer]) -> dict[str, Any]:
-    """Put model and optimisers back to where they were; returns the loop's state."""
+def load_training(
+    path: Path, model: nn.Module, optimizers: dict[str, Optimizer], *, own_settings: bool = False
+) -> dict[str, Any]:
+    """Put model and optimisers back to where they were; returns the loop's state.
+
+    With ``own_settings`` the optimisers keep their own learning rates and take over only what they remember.
+    """
     load_model(path, model)
     stored, header = _read(path, OPTIMIZER)
     for player, optimizer in optimizers.items():
@@ -64,7 +69,8 @@ def load_training(path: Path, model: nn.Module, optimizers: dict[str, Optimizer]
                 # Same memory layout as the parameter: elementwise kernels may round differently across layouts.
                 like = torch.empty_like(parameter) if value.shape == parameter.shape else torch.empty_like(value)
                 state.setdefault(int(number), {})[key] = like.copy_(value)
-        optimizer.load_state_dict({"state": state, "param_groups": header["groups"][player]})
+        groups = optimizer.state_dict()["param_groups"] if own_settings else header["groups"][player]
+        optimizer.load_state_dict({"state": state, "param_groups": groups})
     return header["loop"]
 
 

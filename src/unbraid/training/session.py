@@ -26,7 +26,7 @@ from unbraid.training.loop import INIT, Diverged, Hook, Loop, run_hooks, stop_re
 from unbraid.training.progress import ProgressKind, make_progress
 from unbraid.training.run import CHECKPOINT, EVALUATIONS, HISTORY, INFO, Run, describe_data, problem_of
 
-__all__ = ["train"]
+__all__ = ["Session", "open_session", "train"]
 
 
 def train(
@@ -48,12 +48,15 @@ def train(
     stream: Stream | None = None,
     tensorboard: bool = False,
     fresh: bool = False,
+    start: str | Path | None = None,
 ) -> Run:
     """Train, and return the finished (or, after Ctrl-C, stopped) run.
 
     The budget is a number of ``steps``, of ``minutes``, or whichever is used up first. The same call again goes on from
     the last checkpoint and ends with the same bytes as if it had never stopped; a larger budget extends a finished
     run. ``fresh`` throws away what is in the folder. An own ``stream`` takes the place of the objective's usual one.
+    ``start`` is another run's folder to begin from: its weights, optimiser state and step count (which is part of the
+    budget), but the hyperparameters given here.
     """
     objective = objectives.make(objective) if isinstance(objective, str) else objective
     dataset = load(data) if isinstance(data, str) else data
@@ -63,10 +66,53 @@ def train(
         if value is not None and not value > 0:
             raise UsageError(f"{name} must be positive, got {value}")
     numerics.setup(threads=threads)
-    where = numerics.device(device)
     board = _board_class() if tensorboard else None
+    with open_session(
+        objective,
+        dataset,
+        Path(out),
+        seed=seed,
+        batch_size=batch_size,
+        device=device,
+        precision=precision,
+        threads=threads,
+        log_every=log_every,
+        checkpoint_seconds=checkpoint_seconds,
+        hooks=hooks,
+        stream=stream,
+        board=board,
+        fresh=fresh,
+        start=None if start is None else Path(start),
+    ) as session:
+        session.run(
+            None if steps is None else objective.updates(steps), None if minutes is None else 60 * minutes, progress
+        )
+    return Run.open(out, device=device)
+
+
+@contextlib.contextmanager
+def open_session(
+    objective: Objective,
+    dataset: ImageDataset,
+    out: Path,
+    *,
+    seed: int,
+    batch_size: int,
+    device: str = "auto",
+    precision: str = "auto",
+    threads: int = 1,
+    log_every: int = 100,
+    checkpoint_seconds: float = 30.0,
+    hooks: Sequence[Hook] = (),
+    stream: Stream | None = None,
+    board: Callable[..., Any] | None = None,
+    fresh: bool = False,
+    start: Path | None = None,
+) -> Iterator[Session]:
+    """Hold a run folder and give the session that trains in it, put back to where the last one stopped."""
+    where = numerics.device(device)
     arithmetic = {"device": where.type, "precision": str(numerics.precision(where, precision)), "threads": threads}
-    folder = _make_folder(Path(out))
+    folder = _make_folder(out)
     with exclusive(folder):
         _sweep(folder)
         info = _open_or_begin(folder, objective, dataset, seed, batch_size, log_every, fresh)
@@ -80,14 +126,10 @@ def train(
             where,
             precision,
         )
-        session = _Session(folder, info, loop, hooks, log_every, checkpoint_seconds, board)
-        session.run(
-            None if steps is None else objective.updates(steps), None if minutes is None else 60 * minutes, progress
-        )
-    return Run.open(folder, device=device)
+        yield Session(folder, info, loop, hooks, log_every, checkpoint_seconds, board, start)
 
 
-class _Session:
+class Session:
     """One process's share of a run: the loop with its files around it."""
 
     def __init__(
@@ -99,6 +141,7 @@ class _Session:
         log_every: int,
         checkpoint_seconds: float,
         board: Callable[..., Any] | None,
+        start: Path | None = None,
     ) -> None:
         self.folder, self.info, self.loop, self.hooks = folder, info, loop, hooks
         self.log_every, self.checkpoint_seconds = log_every, checkpoint_seconds
@@ -110,6 +153,9 @@ class _Session:
         if (folder / CHECKPOINT).exists():
             state = load_training(folder / CHECKPOINT, loop.model, loop.optimizers)
             loop.restore(state)
+        elif start is not None:
+            inherited = load_training(start / CHECKPOINT, loop.model, loop.optimizers, own_settings=True)
+            loop.restore({**inherited, "sums": {}, "count": 0})
         self.saved_step, self.saved_at = loop.step, time.monotonic()
         self.history = Table(folder / HISTORY, state.get("history_bytes", 0))
         self.evaluations = Table(folder / EVALUATIONS, state.get("evaluations_bytes", 0))
