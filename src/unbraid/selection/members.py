@@ -1,0 +1,106 @@
+"""What a worker does with a member: train its models for one generation, score them, write down the result."""
+
+from __future__ import annotations
+
+import math
+import shutil
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from unbraid.data import ImageDataset, make_stream
+from unbraid.selection.engine import describe_error
+from unbraid.selection.population import Population
+from unbraid.selection.scoring import Verdict, find_score
+from unbraid.selection.source import Source
+from unbraid.training import Diverged, Run, train_together
+from unbraid.training.files import read_json, write_json
+
+__all__ = ["RESULT", "seed_of", "train_member"]
+
+RESULT = "result.json"
+
+
+def train_member(
+    *,
+    folder: str,
+    start: str | None,
+    population: Population,
+    source: Source,
+    hyperparameters: dict[str, float],
+    steps: int,
+    generation: int,
+    member: int,
+    seed: int,
+) -> dict[str, Any] | None:
+    """Train a member up to a number of steps and score it; ``None`` if it was asked to stop before it was done.
+
+    It goes on from the models in the folder ``start``. If the loss diverges, it tries again from there with other
+    random numbers; when all tries are used up the score is 0, as it is when the score cannot be computed or is no
+    number. Given again after an interruption, it ends with the same result.
+    """
+    out, data = Path(folder), source.load()
+    starts = None if start is None else [Path(start) / run for run in read_json(Path(start) / RESULT)["runs"]]
+    result: dict[str, Any] = {"score": 0.0, "per_model": [], "runs": [], "steps": steps, "retries": 0}
+    for attempt in range(population.retries + 1):
+        place = out / f"try-{attempt}"
+        try:
+            runs = _train(place, starts, population, data, hyperparameters, steps, (seed, generation, member, attempt))
+        except Diverged as error:
+            result |= {"retries": attempt, "error": str(error), "diverged": True}
+            continue
+        if not all(run.finished for run in runs):
+            return None
+        result |= {"retries": attempt, "error": None, "diverged": False}
+        result["runs"] = [str(run.path.relative_to(out)) for run in runs]
+        result |= _score(population.score, runs, data, seed)
+        break
+    for place in out.glob("try-*"):
+        if not any(run.startswith(f"{place.name}/") for run in result["runs"]):
+            shutil.rmtree(place)
+    write_json(out / RESULT, result)
+    return result
+
+
+def seed_of(*numbers: int) -> int:
+    """A seed for the random numbers of something that has these numbers."""
+    return int(np.random.SeedSequence(numbers).generate_state(1)[0])
+
+
+def _train(
+    place: Path,
+    starts: list[Path] | None,
+    population: Population,
+    data: ImageDataset,
+    hyperparameters: dict[str, float],
+    steps: int,
+    key: tuple[int, ...],
+) -> list[Run]:
+    objective = population.make_objective(hyperparameters)
+    batch_size = int(hyperparameters.get("batch_size", 64))
+    return train_together(
+        objective,
+        data,
+        outs=[place / f"model-{model}" for model in range(population.models)],
+        seeds=[seed_of(*key, model) for model in range(population.models)],
+        stream=make_stream(objective.needs, data, batch_size, seed_of(*key, population.models)),
+        steps=steps,
+        batch_size=batch_size,
+        starts=starts,
+        precision=population.precision,
+        way=population.together,
+    )
+
+
+def _score(name: str, runs: list[Run], data: ImageDataset, seed: int) -> dict[str, Any]:
+    try:
+        function, options = find_score(name)
+        found = function(runs, data, seed=seed, **options)
+        verdict = found if isinstance(found, Verdict) else Verdict(float(found))
+    except Exception as error:  # whatever the score does, the population goes on
+        return {"error": f"scoring failed: {describe_error(error)}"}
+    if not math.isfinite(verdict.value):
+        return {"error": f"the score is {verdict.value}"}
+    return {"score": verdict.value, "per_model": list(asdict(verdict)["per_model"])}
