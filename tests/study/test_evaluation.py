@@ -14,6 +14,7 @@ from unbraid.study.folder import begin_study
 from unbraid.study.stages import evaluate_index, train_index
 from unbraid.study.table import score_columns
 from unbraid.training import train
+from unbraid.training.files import read_json
 from unbraid.training.loop import NOISE
 
 OPTIONS = {"net": "mlp:width=16", "latents": 3}
@@ -104,6 +105,28 @@ def test_every_objective_of_the_study_can_be_measured(tmp_path):
     stored = [np.load(folder.run(index) / "codes.npz") for index in pair["index"]]
     expected = udr([s["codes"] for s in stored], [s["kl"] for s in stored]).parts["per_model"]
     assert pair["udr"].to_list() == pytest.approx(list(expected))
+
+
+@pytest.mark.usefixtures("data")
+def test_a_model_without_a_posterior_has_no_row_of_sampled_codes(tmp_path):
+    plan = Evaluation(metrics=("mcc",), train=60, test=30, batches=2, images=20)
+    settings = (Setting("pcl", OPTIONS), Setting("slow-vae", OPTIONS))
+    study = Study("pairs", ("dots @ protocol=uni",), settings, (0, 1), (3,), batch_size=8, evaluation=plan)
+    folder = begin_study(tmp_path / "study", study)
+    for index in range(len(study)):
+        assert train_index(str(folder.path), index) == "done"
+        assert evaluate_index(str(folder.path), index) == "done"
+    info = read_json(folder.run(0) / "run.json")
+    assert (info["batch_size"], info["objective"]["options"]["pairs"]) == (4, "protocol=uni")
+    table = make_table(folder)
+    assert table.group_by("objective").agg(pl.col("representation").unique().sort()).sort("objective").rows() == [
+        ("pcl", ["mean"]),
+        ("slow-vae", ["mean", "sampled"]),
+    ]
+    pcl, slow = table.filter(objective="pcl"), table.filter(objective="slow-vae")
+    assert pcl["mcc"].null_count() == pcl["udr"].null_count() == slow["reconstruction"].null_count() == 0
+    assert pcl["reconstruction"].null_count() == len(pcl)
+    assert set(slow["variant"]) == {"paper"}
 
 
 @pytest.mark.usefixtures("data")

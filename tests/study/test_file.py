@@ -6,6 +6,7 @@ from unbraid.errors import UsageError
 from unbraid.metrics import METRICS
 from unbraid.study import PRESETS, parse_study, read_study
 from unbraid.study.file import KEYS
+from unbraid.study.method import batch_size_of, objective_of
 
 GOOD = """
 data = ["mini-sprites", "sprites16"]
@@ -118,3 +119,52 @@ def test_every_key_is_documented():
 
     for key in set(KEYS) - {"name", "precision"}:
         assert key in (module.__doc__ or "")
+
+
+def test_data_sets_may_say_how_pairs_are_made():
+    study = parse_study(
+        'data = ["mini-sprites @ protocol=uni", "mini-sprites"]\nsteps = 1\nobjectives = ["pcl", "vae"]', "s"
+    )
+    first, last = study[0], study[3]
+    assert (first.data, first.data_set, first.pairs) == ("mini-sprites @ protocol=uni", "mini-sprites", "protocol=uni")
+    assert (last.data_set, last.pairs) == ("mini-sprites", "")
+    # Two of 64 images are a pair; objectives on single images need not know of pairs.
+    chosen = [objective_of(spec) for spec in study]
+    assert [objective.needs for objective in chosen] == ["pairs:protocol=uni", "images", "pairs", "images"]
+    assert [batch_size_of(spec, objective) for spec, objective in zip(study, chosen, strict=True)] == [32, 64, 32, 64]
+
+
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [("mini-sprites @ protocoll=uni", "did you mean 'protocol'"), ("mini-sprites @ uni", "write name:option=value")],
+)
+def test_mistakes_in_pairs_are_answered(data, told):
+    with pytest.raises(UsageError, match=told):
+        parse_study(f'data = "{data}"\nsteps = 1\nobjectives = ["pcl"]', "s")
+
+
+def test_pairs_given_twice_are_refused():
+    text = 'data = "mini-sprites @ protocol=uni"\nsteps = 1\n[objectives.pcl]\npairs = "protocol=lap"'
+    with pytest.raises(UsageError, match="given twice"):
+        objective_of(parse_study(text, "s")[0])
+
+
+def test_one_objective_may_have_several_settings():
+    text = """
+    data = "mini-sprites"
+    steps = 1
+    [[objectives.slow-vae]]
+    [[objectives.slow-vae]]
+    rate = [1, 12]
+    [[objectives.slow-vae]]
+    gamma = [1]
+    """
+    study = parse_study(text, "s")
+    assert [(s.parameter, s.strength) for s in study.settings] == [
+        (None, None),
+        ("rate", 1),
+        ("rate", 12),
+        ("gamma", 1),
+    ]
+    with pytest.raises(UsageError, match="could not tell apart"):
+        parse_study(text + '[[objectives.slow-vae]]\nvariant = "release"', "s")

@@ -85,6 +85,7 @@ def _evaluate_run(
     quiet: bool,
 ) -> dict[str, Any]:
     from unbraid.data import FactorDataset, load
+    from unbraid.data.tracks import TrackDataset
     from unbraid.metrics import evaluate
     from unbraid.report.matrix import save_matrices
     from unbraid.training import open_run, summarise
@@ -95,7 +96,7 @@ def _evaluate_run(
     summary = summarise(run, dataset, seed=seed)
     scores: dict[str, Score] = {}
     if names != "none":
-        if isinstance(dataset, FactorDataset):
+        if isinstance(dataset, FactorDataset | TrackDataset):
             with _status(quiet) as say:
                 scores = evaluate(
                     run,
@@ -169,7 +170,7 @@ def _print_summary(run: Run, dataset: ImageDataset, summary: Summary) -> None:
     active = summary.active
     kl_per_latent = summary.kl_per_latent
     table.add_row(
-        f"{summary.reconstruction:.2f}",
+        "-" if summary.reconstruction is None else f"{summary.reconstruction:.2f}",
         "-" if summary.kl is None else f"{summary.kl:.2f}",
         "-" if summary.elbo is None else f"{summary.elbo:.2f}",
         "-" if active is None or kl_per_latent is None else f"{len(active)} of {len(kl_per_latent)}",

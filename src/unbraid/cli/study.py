@@ -36,7 +36,8 @@ def study_run(
     runs failed.
 
     Args:
-        study: A study file (TOML), or a preset: smoke (a minute), small (an evening on two cores), paper (12,600 runs).
+        study: A study file (TOML), or a preset: smoke (a minute), small (an evening on two cores), paper (12,600 runs),
+            slow (methods on pairs, an hour of one core), slow-paper (the published comparison of them).
         out: Folder of the study.
         workers: Runs at a time, one thread each (otherwise one per core).
         engine: process for this machine, ray for a cluster.
@@ -93,7 +94,7 @@ def study_status(folder: Positional[Path], *, json: bool = False) -> None:
 
 
 def study_report(folder: Positional[Path], *, json: bool = False) -> None:
-    """Collect a study's table and answer its five questions with tables and plots, in FOLDER/report.
+    """Collect a study's table and answer its questions with tables and plots, in FOLDER/report.
 
     Args:
         folder: Folder of the study.

@@ -16,6 +16,8 @@ __all__ = [
     "Encode",
     "Encoded",
     "FactorData",
+    "Images",
+    "MeasuredData",
     "Representation",
     "Seed",
     "Space",
@@ -53,7 +55,23 @@ class FactorData(Protocol):
     def images(self, index: Any, rng: np.random.Generator | None = None) -> np.ndarray: ...
 
 
-def check_space(data: FactorData) -> Space:
+class MeasuredData(Protocol):
+    """Images by index with factors that were measured, as :class:`unbraid.data.tracks.TrackDataset` offers them."""
+
+    @property
+    def factor_names(self) -> tuple[str, ...]: ...
+    def factors(self, index: Any) -> np.ndarray: ...
+    def images(self, index: Any, rng: np.random.Generator | None = None) -> np.ndarray: ...
+    def sample_index(self, n: int, rng: np.random.Generator) -> np.ndarray: ...
+
+
+class Images(Protocol):
+    """Images by index."""
+
+    def images(self, index: Any, rng: np.random.Generator | None = None) -> np.ndarray: ...
+
+
+def check_space(data: Any) -> Space:
     """The factor space of a data set in which every factor varies."""
     space: Space | None = getattr(data, "space", None)
     if space is None:
@@ -64,7 +82,7 @@ def check_space(data: FactorData) -> Space:
     return space
 
 
-def is_stochastic(data: FactorData) -> bool:
+def is_stochastic(data: Images) -> bool:
     """Whether an image depends on chance as well as on its index."""
     return bool(getattr(data, "stochastic", False))
 
@@ -109,7 +127,7 @@ class Encoded:
 
 def encode_index(
     encode: Encode,
-    data: FactorData,
+    data: Images,
     index: np.ndarray,
     *,
     every_draw: bool = False,

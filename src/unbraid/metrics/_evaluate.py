@@ -12,6 +12,8 @@ from unbraid.errors import UsageError, unknown_name
 from unbraid.metrics._encode import (
     Encoded,
     FactorData,
+    Images,
+    MeasuredData,
     Representation,
     check_space,
     encode_index,
@@ -19,6 +21,7 @@ from unbraid.metrics._encode import (
     is_stochastic,
 )
 from unbraid.metrics._interventions import draw_groups, draw_pairs
+from unbraid.metrics._measured import applies_to_measured, evaluate_measured, has_measured_factors
 from unbraid.metrics._registry import Metric, Needs, choose, metric
 from unbraid.metrics._score import Score, check_arrays, check_kinds, generator
 from unbraid.metrics.beta_vae import score_pairs
@@ -35,7 +38,7 @@ _SET_BY_CALLER = ("codes", "factors", "encode", "data", "test", "seed", "batch",
 
 def evaluate(
     run_or_encode: Any,
-    data: FactorData,
+    data: FactorData | MeasuredData,
     metrics: str | Iterable[str] = "all",
     *,
     representation: Representation = "mean",
@@ -62,9 +65,26 @@ def evaluate(
     ordinal, as published numbers do. ``options`` holds more arguments by name of the score:
     ``{"mig": {"bins": 40}}``. ``progress`` is told what is being done, while encoding after every batch. Each score's
     settings tell its ``seconds`` and the time spent encoding.
+
+    On data with measured, continuous factors instead of a grid (``data.factors(index)``, as tracks have them) only the
+    scores that look at ranks and those of the codes alone apply; ``train`` images are drawn.
     """
     chosen = choose(metrics, (*_FROM_CODES, "interventions"))
     _refuse_models(chosen)
+    if has_measured_factors(data):
+        if metrics == "all":
+            chosen = [entry for entry in chosen if applies_to_measured(entry)]
+        return evaluate_measured(
+            run_or_encode,
+            data,
+            chosen,
+            representation=representation,
+            images=train,
+            options=_check_options(options, chosen),
+            seed=seed,
+            batch_size=batch_size,
+            progress=progress,
+        )
     if min(train, test, batch) < 2:
         raise UsageError(f"train, test and batch must be at least 2, got {train}, {test}, {batch}")
     space = check_space(data)
@@ -119,7 +139,7 @@ def evaluate(
 
 def _encode(
     run_or_encode: Any,
-    data: FactorData,
+    data: Images,
     drawn: Mapping[str, np.ndarray],
     representation: Representation,
     seed: int,

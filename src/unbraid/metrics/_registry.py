@@ -25,6 +25,8 @@ class Metric:
     about: str
     higher_is_better: bool = True
     uses_kinds: bool = False
+    by_rank: bool = False
+    """Whether it sees nothing of the factors but their order, and so applies to measured, continuous ones."""
     module: str = ""
 
     @property
@@ -48,7 +50,14 @@ METRICS: dict[str, Metric] = {
         Metric("modularity", "sample", _UNIT, "does a code inform about one factor only"),
         Metric("explicitness", "train and test", _UNIT, "ROC area of logistic regressions on all codes"),
         Metric("irs", "sample", _UNIT, "does a code stay while other factors change"),
-        Metric("mcc", "sample", _UNIT, "mean correlation of factors with their matched codes", uses_kinds=True),
+        Metric(
+            "mcc",
+            "sample",
+            _UNIT,
+            "mean correlation of factors with their matched codes",
+            uses_kinds=True,
+            by_rank=True,
+        ),
         Metric(
             "disentanglement_score",
             "sample",

@@ -74,6 +74,8 @@ class AutoencoderObjective(Objective):
 class AE(AutoencoderObjective):
     """Plain autoencoder: a deterministic code and nothing but the reconstruction loss."""
 
+    representations = ("mean",)
+
     def loss(self, model: nn.Module, inputs: Inputs, step: int, noise: torch.Generator) -> Terms:
         output = model["decoder"](model["encoder"](inputs.images))  # type: ignore[index]
         return Terms({"reconstruction": self.reconstruction(output, inputs.images).mean()})

@@ -80,6 +80,8 @@ class Objective:
     """The option that sets the strength of the method and its published values, ascending; the axis of a study."""
     regularisation: ClassVar[int] = 1
     """1 if a larger value of the swept option regularises more, -1 if less."""
+    representations: ClassVar[tuple[str, ...]] = ("mean", "sampled")
+    """The codes of an image that :meth:`encode` knows: ``("mean",)`` for a model without a posterior to draw from."""
 
     def build(self, problem: Problem, generator: torch.Generator) -> nn.Module:
         """The model, with everything that is trained inside it; all random numbers come from ``generator``."""

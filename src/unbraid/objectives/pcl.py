@@ -33,6 +33,8 @@ class PCL(PairObjective):
     + sum a h(x_t)^2 + sum a' h(x_{t-1})^2 + c only. There is no decoder.
     """
 
+    representations = ("mean",)
+
     latents: int = 10
     """Number of features."""
     net: str = "slow"

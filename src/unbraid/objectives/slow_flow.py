@@ -30,6 +30,8 @@ class SlowFlow(PairObjective):
     - log p(z_1 - ar z_0) - log abs det df/dx at both images.
     """
 
+    representations = ("mean",)
+
     kind: Literal["linear", "coupling"] = "linear"
     """linear: one matrix; coupling: volume-preserving coupling layers between two matrices."""
     rate: float = 6.0

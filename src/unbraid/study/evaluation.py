@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from unbraid.data import FactorDataset, ImageDataset, counter_rng, make_stream
+from unbraid.data.tracks import TrackDataset
 from unbraid.errors import UsageError
 from unbraid.metrics import METRICS, Score, evaluate
 from unbraid.objectives import Inputs
@@ -32,6 +33,8 @@ def evaluate_run(run: Run, data: ImageDataset, evaluation: Evaluation, settings:
     with replace_file(codes_file(run.path)) as temporary, temporary.open("wb") as file:
         np.savez(file, **arrays)
     for representation in evaluation.representations:
+        if representation not in run.objective.representations:
+            continue
         scores = score_run(run, data, evaluation, representation)
         record = {name: _without_clocks(score.to_json()) for name, score in scores.items()}
         write_json(
@@ -43,18 +46,21 @@ def evaluate_run(run: Run, data: ImageDataset, evaluation: Evaluation, settings:
 
 
 def score_run(run: Run, data: ImageDataset, evaluation: Evaluation, representation: Representation) -> dict[str, Score]:
-    """The chosen scores; on data without known factors, those that need the codes alone."""
-    if isinstance(data, FactorDataset):
+    """The chosen scores that the data allow: on tracks those by rank, without factors those of the codes alone."""
+    if isinstance(data, FactorDataset | TrackDataset):
         points = None if evaluation.points is None else (evaluation.points, max(evaluation.points // 2, 2))
+        names = evaluation.metrics
+        if isinstance(data, TrackDataset):
+            names = tuple(name for name in names if METRICS[name].by_rank or METRICS[name].needs == "codes")
         return evaluate(
             run,
             data,
-            metrics=evaluation.metrics,
+            metrics=names,
             representation=representation,
             train=evaluation.train,
             test=evaluation.test,
             points=points,
-            options=evaluation.options,
+            options={name: own for name, own in evaluation.options.items() if name in names},
             seed=evaluation.seed,
         )
     rng = counter_rng(evaluation.seed, 0)

@@ -12,6 +12,10 @@ A study file::
     [objectives.factor-vae]
     gamma = [10, 40, 100]          # a list: the strengths to sweep
     discriminator_width = 256      # any other option, fixed
+    [[objectives.slow-vae]]        # double brackets: several settings of one objective
+    rate = [1, 6]
+    [[objectives.slow-vae]]
+    gamma = [1, 100]
 
     [options]                      # options of all objectives
     latents = 10
@@ -19,6 +23,9 @@ A study file::
     [evaluation]
     metrics = ["mig", "dci"]       # or "all"
     train = 2000
+
+A data set may say how objectives on pairs make their pairs: ``"sprites32 @ protocol=uni"``. ``batch_size`` counts
+images: an objective on pairs gets half as many pairs, so that all see as much.
 """
 
 from __future__ import annotations
@@ -30,10 +37,11 @@ from pathlib import Path
 from typing import Any
 
 from unbraid import objectives
-from unbraid.data import entry, parse
+from unbraid.data import PairStream, entry, parse
 from unbraid.errors import UsageError, unknown_name
 from unbraid.metrics import METRICS
-from unbraid.study.grid import Evaluation, Setting, Study
+from unbraid.options import check_options, parse_name
+from unbraid.study.grid import Evaluation, Setting, Study, split_data
 
 __all__ = ["parse_study", "read_study"]
 
@@ -100,26 +108,38 @@ def _settings(given: Any, common: Mapping[str, Any], source: str) -> Iterable[Se
             cls = objectives.get(name)
         except UsageError as error:
             raise UsageError(f"{source}: {key}: {error}") from error
-        options = {**common, **_table(own, source, key)}
-        swept = {option: values for option, values in options.items() if isinstance(values, list)}
-        if len(swept) > 1:
-            raise UsageError(f"{source}: {key} has lists for {' and '.join(swept)}; one option can be swept")
-        if not swept and cls.sweep is not None and cls.sweep[0] not in options:
-            swept = {cls.sweep[0]: list(cls.sweep[1])}
-        if not swept:
-            parameter = cls.sweep[0] if cls.sweep else None
-            objective = _make(cls.name, options, source, key)
-            strength = None if parameter is None else float(getattr(objective, parameter))
-            yield Setting(cls.name, options, parameter, strength)
-        for parameter, values in swept.items():
-            if not values or len(set(map(str, values))) < len(values):
-                raise UsageError(f"{source}: {key}.{parameter} must be different values, at least one; got {values}")
-            for value in values:
-                if isinstance(value, bool) or not isinstance(value, int | float):
-                    raise UsageError(f"{source}: {key}.{parameter} must be numbers, got {value!r}")
-                chosen = {**options, parameter: value}
-                _make(cls.name, chosen, source, f"{key}.{parameter}")
-                yield Setting(cls.name, chosen, parameter, float(value))
+        seen: set[tuple[str | None, float | None]] = set()
+        for given_options in own if isinstance(own, list) else [own]:
+            for setting in _sweep(cls, {**common, **_table(given_options, source, key)}, source, key):
+                if (setting.parameter, setting.strength) in seen:
+                    raise UsageError(
+                        f"{source}: {key} has two settings that the table could not tell apart ({setting.parameter} "
+                        f"{setting.strength}); sweep what they differ in, a list of one value will do"
+                    )
+                seen.add((setting.parameter, setting.strength))
+                yield setting
+
+
+def _sweep(cls: type[objectives.Objective], options: dict[str, Any], source: str, key: str) -> Iterable[Setting]:
+    swept = {option: values for option, values in options.items() if isinstance(values, list)}
+    if len(swept) > 1:
+        raise UsageError(f"{source}: {key} has lists for {' and '.join(swept)}; one option can be swept")
+    if not swept and cls.sweep is not None and cls.sweep[0] not in options:
+        swept = {cls.sweep[0]: list(cls.sweep[1])}
+    if not swept:
+        parameter = cls.sweep[0] if cls.sweep else None
+        objective = _make(cls.name, options, source, key)
+        strength = None if parameter is None else float(getattr(objective, parameter))
+        yield Setting(cls.name, options, parameter, strength)
+    for parameter, values in swept.items():
+        if not values or len(set(map(str, values))) < len(values):
+            raise UsageError(f"{source}: {key}.{parameter} must be different values, at least one; got {values}")
+        for value in values:
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                raise UsageError(f"{source}: {key}.{parameter} must be numbers, got {value!r}")
+            chosen = {**options, parameter: value}
+            _make(cls.name, chosen, source, f"{key}.{parameter}")
+            yield Setting(cls.name, chosen, parameter, float(value))
 
 
 def _make(name: str, options: Mapping[str, Any], source: str, key: str) -> objectives.Objective:
@@ -132,7 +152,12 @@ def _make(name: str, options: Mapping[str, Any], source: str, key: str) -> objec
 def _data(given: Any, source: str) -> tuple[str, ...]:
     names = _texts(given, source, "data")
     for text in names:
-        name, _ = parse(text)
+        where, pairs = split_data(text)
+        name, _ = parse(where)
+        try:
+            check_options("pairs", PairStream, parse_name(f"pairs:{pairs}")[1], given=("dataset", "batch_size", "seed"))
+        except UsageError as error:
+            raise UsageError(f"{source}: data: {text}: {error}") from error
         if Path(name).exists():
             continue
         try:

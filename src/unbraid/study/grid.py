@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from unbraid.errors import UsageError
 
-__all__ = ["Evaluation", "RunSpec", "Setting", "Study", "parse_index"]
+__all__ = ["Evaluation", "RunSpec", "Setting", "Study", "parse_index", "split_data"]
 
 Representation = Literal["mean", "sampled"]
 
@@ -61,6 +61,16 @@ class RunSpec:
     steps: int
     batch_size: int
     precision: str = "auto"
+
+    @property
+    def data_set(self) -> str:
+        """The data set alone, as :func:`unbraid.data.load` takes it."""
+        return split_data(self.data)[0]
+
+    @property
+    def pairs(self) -> str:
+        """How pairs are made of it, as the option ``pairs`` of objectives on pairs says it."""
+        return split_data(self.data)[1]
 
     @property
     def group(self) -> tuple[Any, ...]:
@@ -137,6 +147,16 @@ class Study:
             return cls(source=source, **entries)
         except (KeyError, TypeError) as error:
             raise UsageError(f"{source} is no record of a study ({error}): written by another version?") from error
+
+
+def split_data(text: str) -> tuple[str, str]:
+    """A data set and how pairs are made of it.
+
+    >>> split_data("sprites32 @ protocol=uni"), split_data("pedestrians")
+    (('sprites32', 'protocol=uni'), ('pedestrians', ''))
+    """
+    name, _, pairs = text.partition(" @ ")
+    return name.strip(), pairs.strip()
 
 
 def parse_index(text: str | None, size: int) -> range:

@@ -14,12 +14,12 @@ from typing import Any, Literal
 
 import torch
 
-from unbraid import objectives
-from unbraid.data import load
+from unbraid.data import load, make_stream
 from unbraid.errors import UsageError
 from unbraid.selection import Engine, Outcome, ProcessEngine, Task
 from unbraid.study.folder import State, StudyFolder, begin_study
 from unbraid.study.grid import RunSpec, Study
+from unbraid.study.method import batch_size_of, objective_of
 from unbraid.study.progress import Counts, make_study_progress
 from unbraid.training.progress import ProgressKind
 from unbraid.training.run import problem_of
@@ -207,15 +207,17 @@ def _check_inputs(study: Study, indices: Iterable[int]) -> None:
     wanted: dict[str, dict[Any, RunSpec]] = {}
     for index in indices:
         spec = study[index]
-        wanted.setdefault(spec.data, {}).setdefault((spec.objective, spec.net), spec)
+        wanted.setdefault(spec.data_set, {}).setdefault((spec.objective, spec.net, spec.pairs), spec)
     for name, specs in wanted.items():
         try:
-            problem = problem_of(load(name))
+            data = load(name)
         except UsageError as error:
             raise UsageError(f"{study.source}: data: {error}") from error
         for spec in specs.values():
             try:
-                objectives.make(spec.objective, dict(spec.options)).build(problem, torch.Generator())
+                objective = objective_of(spec)
+                objective.build(problem_of(data), torch.Generator())
+                make_stream(objective.needs, data, batch_size_of(spec, objective), spec.seed)
             except UsageError as error:
                 raise UsageError(f"{study.source}: objectives.{spec.objective} on {name}: {error}") from error
 

@@ -7,11 +7,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
-from unbraid import objectives
 from unbraid.data import ImageDataset, load
 from unbraid.errors import UsageError
 from unbraid.study.evaluation import evaluate_run
 from unbraid.study.folder import RECORD, StudyFolder, open_study
+from unbraid.study.method import batch_size_of, objective_of
 from unbraid.training import open_run, train
 
 __all__ = ["Result", "evaluate_index", "train_index"]
@@ -28,13 +28,14 @@ def train_index(folder: str, index: int) -> Result:
         if study.progress(index) in ("trained", "evaluated"):
             return "done"
         spec = study.study[index]
+        objective = objective_of(spec)
         run = train(
-            objectives.make(spec.objective, dict(spec.options)),
-            _load(spec.data),
+            objective,
+            _load(spec.data_set),
             out=study.run(index),
             steps=spec.steps,
             seed=spec.seed,
-            batch_size=spec.batch_size,
+            batch_size=batch_size_of(spec, objective),
             precision=spec.precision,
             progress="none",
         )
@@ -49,7 +50,7 @@ def evaluate_index(folder: str, index: int) -> Result:
             return "busy"
         if study.progress(index) != "evaluated":
             spec = study.study[index]
-            evaluate_run(open_run(study.run(index)), _load(spec.data), study.study.evaluation, study.evaluation)
+            evaluate_run(open_run(study.run(index)), _load(spec.data_set), study.study.evaluation, study.evaluation)
         return "done"
 
 

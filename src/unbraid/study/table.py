@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from unbraid import objectives
 from unbraid.metrics import udr
 from unbraid.study.folder import EVALUATION, StudyFolder, codes_file, scores_file
+from unbraid.study.grid import RunSpec
 from unbraid.training.files import read_json, replace_file
 
 __all__ = ["TABLE", "make_table", "score_columns", "udr_scores", "write_table"]
@@ -59,8 +61,15 @@ def make_table(folder: StudyFolder) -> pl.DataFrame:
             measured.append(spec.index)
         entry = asdict(spec)
         entry["strength_name"] = entry.pop("parameter")
-        about = {key: entry.get(key) for key in SPECIFICATION} | {"status": state} | _training(folder, spec.index)
+        about = (
+            {key: entry.get(key) for key in SPECIFICATION}
+            | {"status": state}
+            | _training(folder, spec.index)
+            | _variant(spec)
+        )
         for representation in folder.study.evaluation.representations:
+            if state == "evaluated" and not scores_file(folder.run(spec.index), representation).exists():
+                continue  # a model without a posterior has no sampled code
             found = _scores(folder, spec.index, representation) if state == "evaluated" else {}
             rows.append({**about, "representation": representation, **found})
     if not rows:
@@ -124,6 +133,12 @@ def _training(folder: StudyFolder, index: int) -> dict[str, Any]:
         found |= read_json(run / EVALUATION)["losses"]
     failure = folder.failure(index)
     return found | ({} if failure is None else {"error": failure["error"]})
+
+
+def _variant(spec: RunSpec) -> dict[str, str]:
+    """Which of its published losses an objective minimises, where there are several."""
+    variant = spec.options.get("variant", getattr(objectives.get(spec.objective), "variant", None))
+    return {} if variant is None else {"variant": variant}
 
 
 def _scores(folder: StudyFolder, index: int, representation: str) -> dict[str, float | None]:

@@ -22,8 +22,8 @@ class Summary:
     """Means over images drawn from a data set; in nats, summed over pixels and latents."""
 
     images: int
-    reconstruction: float
-    """Negative log-likelihood of the image given a sampled code."""
+    reconstruction: float | None
+    """Negative log-likelihood of the image given a sampled code; ``None`` for a model that does not decode."""
     kl_per_latent: np.ndarray | None
     """Mean KL divergence of each latent to the prior; ``None`` for a model without a posterior."""
 
@@ -34,7 +34,7 @@ class Summary:
     @property
     def elbo(self) -> float | None:
         """Lower bound of the log-likelihood."""
-        return None if self.kl is None else -(self.reconstruction + self.kl)
+        return None if self.kl is None or self.reconstruction is None else -(self.reconstruction + self.kl)
 
     @property
     def active(self) -> list[int] | None:
@@ -60,11 +60,9 @@ def summarise(run: Run, data: ImageDataset, *, images: int = 2000, seed: int = 0
         raise UsageError(f"images must be at least 1, got {images}")
     rng = counter_rng(seed, 0)
     found = run.describe(data.images(data.sample_index(images, rng), rng), seed=seed)
-    if "reconstruction" not in found:
-        raise UsageError(f"objective {run.objective.name!r} describes {sorted(found)}, not its reconstruction loss")
-    kl = found.get("kl_per_latent")
+    reconstruction, kl = found.get("reconstruction"), found.get("kl_per_latent")
     return Summary(
         images,
-        float(found["reconstruction"].mean(dtype=np.float64)),
+        None if reconstruction is None else float(reconstruction.mean(dtype=np.float64)),
         None if kl is None else kl.mean(axis=0, dtype=np.float64),
     )

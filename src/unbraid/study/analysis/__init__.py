@@ -1,10 +1,20 @@
-"""The five questions of the study, each a function from the table of runs to a table, with a plot of that table.
+"""The questions of a study, each a function from the table of runs to a table, with a plot of that table.
 
+Five are those of Locatello et al. (2019), the sixth is which method ranks first, asked as Klindt et al. (2021) do.
 A table has one row per run and representation; it may be partial: runs, settings and data sets can be missing.
 """
 
 from unbraid.study.analysis._style import save_figure
 from unbraid.study.analysis._table import METRICS, metrics_of, tasks_of
+from unbraid.study.analysis.comparison import (
+    COMPARED,
+    mean_ranks,
+    method_scores,
+    published_scores,
+    rank_methods,
+    rank_tests,
+)
+from unbraid.study.analysis.comparison_views import markdown_scores, plot_mean_ranks, plot_method_scores
 from unbraid.study.analysis.correlated_codes import (
     correlation_of_codes,
     correlation_pairs,
@@ -35,6 +45,7 @@ from unbraid.study.analysis.variance_explained import plot_variance_explained, v
 
 __all__ = [
     "ANALYSES",
+    "COMPARED",
     "METRICS",
     "UNSUPERVISED",
     "Analysis",
@@ -45,12 +56,17 @@ __all__ = [
     "correlation_trend",
     "downstream_pairs",
     "downstream_vs_metrics",
+    "markdown_scores",
+    "mean_ranks",
+    "method_scores",
     "metric_agreement",
     "metrics_of",
     "plot_correlation_of_codes",
     "plot_correlation_pairs",
     "plot_downstream_pairs",
     "plot_downstream_vs_metrics",
+    "plot_mean_ranks",
+    "plot_method_scores",
     "plot_metric_agreement",
     "plot_spread_by_objective",
     "plot_spread_by_strength",
@@ -59,6 +75,9 @@ __all__ = [
     "plot_transfer_trials",
     "plot_unsupervised_vs_metrics",
     "plot_variance_explained",
+    "published_scores",
+    "rank_methods",
+    "rank_tests",
     "save_figure",
     "score_spread",
     "strength_curves",

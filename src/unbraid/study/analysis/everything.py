@@ -12,6 +12,8 @@ import polars as pl
 from unbraid.errors import UsageError
 from unbraid.study.analysis._style import save_figure
 from unbraid.study.analysis._table import metrics_of
+from unbraid.study.analysis.comparison import mean_ranks, method_scores, rank_tests
+from unbraid.study.analysis.comparison_views import plot_mean_ranks, plot_method_scores
 from unbraid.study.analysis.correlated_codes import (
     correlation_of_codes,
     correlation_pairs,
@@ -47,7 +49,7 @@ __all__ = ["ANALYSES", "Analysis", "Answer", "answer_all"]
 
 @dataclass(frozen=True)
 class Analysis:
-    """One way of asking one of the five questions."""
+    """One way of asking one of the study's questions."""
 
     question: int
     title: str
@@ -70,6 +72,14 @@ class Answer:
     table: pl.DataFrame | None
     figure: Figure | None = None
     missing: str = ""
+
+
+def _ranks_of_methods(table: pl.DataFrame) -> pl.DataFrame:
+    return mean_ranks(method_scores(table))
+
+
+def _rank_tests(table: pl.DataFrame) -> pl.DataFrame:
+    return rank_tests(method_scores(table))
 
 
 def _transfer_of_settings(table: pl.DataFrame, **options: Any) -> pl.DataFrame:
@@ -112,6 +122,9 @@ ANALYSES: dict[str, Analysis] = {
     "downstream_pairs": Analysis(
         5, "Efficiency against the FactorVAE score", downstream_pairs, plot_downstream_pairs, False
     ),
+    "method_scores": Analysis(6, "Methods on every data set and score", method_scores, plot_method_scores, False),
+    "mean_ranks": Analysis(6, "Mean ranks of methods", _ranks_of_methods, plot_mean_ranks, False),
+    "rank_tests": Analysis(6, "Permutation tests of mean ranks", _rank_tests, None, False),
 }
 """All analyses, in the order of the questions."""
 
