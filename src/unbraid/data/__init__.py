@@ -18,10 +18,12 @@ from unbraid.data.blobs import Blobs
 from unbraid.data.dataset import Card, FactorDataset, ImageDataset, LabelledDataset, Subset, Wrapper
 from unbraid.data.dsprites_file import compare_dsprites
 from unbraid.data.folder import from_folder
+from unbraid.data.hadamard import HadamardImages
 from unbraid.data.laplace import GeneralizedLaplace, latent_pairs
 from unbraid.data.mini import IdentityFactors, MiniSprites
 from unbraid.data.own import from_arrays, from_npz
 from unbraid.data.pairs import PairStream, SequenceStream
+from unbraid.data.perturbed import Perturbation, Perturbed, PixelNoise, fold, read_perturbation, unit_factors
 from unbraid.data.registry import Entry, entry, load, names, parse, register
 from unbraid.data.space import FactorSpace, SubSpace
 from unbraid.data.sprites import Sprites
@@ -50,6 +52,7 @@ __all__ = [
     "FactorSpace",
     "FewLabelsStream",
     "GeneralizedLaplace",
+    "HadamardImages",
     "IdentityFactors",
     "ImageDataset",
     "ImageStore",
@@ -57,6 +60,9 @@ __all__ = [
     "LabelledDataset",
     "MiniSprites",
     "PairStream",
+    "Perturbation",
+    "Perturbed",
+    "PixelNoise",
     "SequenceStream",
     "Sprites",
     "Stream",
@@ -72,6 +78,7 @@ __all__ = [
     "compare_dsprites",
     "counter_rng",
     "entry",
+    "fold",
     "from_arrays",
     "from_folder",
     "from_npz",
@@ -84,10 +91,12 @@ __all__ = [
     "parse",
     "protocol",
     "ranks",
+    "read_perturbation",
     "register",
     "register_stream",
     "render_store",
     "scream",
     "store_file",
     "stream_names",
+    "unit_factors",
 ]
