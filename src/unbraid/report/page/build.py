@@ -1,0 +1,79 @@
+"""From folders to one HTML file."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from unbraid.errors import UsageError
+from unbraid.report.page.folder import read_folder
+from unbraid.report.page.model import Choices, look
+from unbraid.report.page.run_sections import gaps, headline, run_sections, tiles
+from unbraid.report.page.shell import page
+from unbraid.training.files import replace_file
+
+__all__ = ["make_report", "write_report"]
+
+STUDY = "study.json"
+
+
+def write_report(
+    paths: Sequence[str | Path],
+    out: str | Path | None = None,
+    *,
+    choices: Choices | None = None,
+    say: Callable[[str], None] = lambda _: None,
+) -> Path:
+    """Write the page about a run, several runs to compare, or a study; returns the file.
+
+    Without ``out`` it is ``report.html`` in the run's or study's folder, and in the current folder for a comparison.
+    """
+    folders = [Path(path) for path in paths]
+    target = Path(out) if out is not None else (folders[0] if len(folders) == 1 else Path()) / "report.html"
+    if target.is_dir():
+        target = target / "report.html"
+    text = make_report(folders, choices=choices, say=say)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with replace_file(target) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"cannot write {target} ({error.strerror or error}); choose another file (--out)") from error
+    return target
+
+
+def make_report(
+    paths: Sequence[str | Path], *, choices: Choices | None = None, say: Callable[[str], None] = lambda _: None
+) -> str:
+    """The HTML of :func:`write_report`."""
+    folders = [Path(path) for path in paths]
+    _check(folders)
+    made_by = shlex.join(["unbraid", "report", *map(str, folders)])
+    chosen = choices or Choices()
+    if (folders[0] / STUDY).exists():
+        from unbraid.report.page.study_sections import study_page
+
+        return study_page(folders[0], made_by)
+    looks = [look(folder, chosen, say) for folder in [read_folder(path) for path in folders]]
+    if len(looks) > 1:
+        from unbraid.report.page.comparison import comparison_page
+
+        return comparison_page(looks, made_by)
+    one = looks[0]
+    lead = [tiles(one), gaps(one.folder.gaps)]
+    return page(headline(one), str(one.folder.path), lead, run_sections(one), made_by)
+
+
+def _check(folders: Sequence[Path]) -> None:
+    if not folders:
+        raise UsageError("give at least one folder of a run, or one of a study")
+    for folder in folders:
+        if not folder.is_dir():
+            raise UsageError(f"there is no folder {folder}; give the folder of a run or of a study")
+    if len(folders) > 1:
+        for folder in folders:
+            if (folder / STUDY).exists():
+                raise UsageError(f"{folder} is a study; give a study alone, or several runs to compare")
+        if len(set(map(Path.resolve, folders))) < len(folders):
+            raise UsageError("the same run is given twice; a comparison needs different ones")

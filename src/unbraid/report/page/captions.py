@@ -1,0 +1,159 @@
+"""What each chart shows and what to look for in it, in plain words."""
+
+from __future__ import annotations
+
+__all__ = ["ANSWERS", "COMPARED", "QUESTIONS", "RUN", "STUDY"]
+
+
+def _text(words: str) -> str:
+    return " ".join(words.split())
+
+
+RUN = {
+    "curves": _text(
+        """Each point is a mean over the steps since the last one. Look for curves that have become flat: a loss still
+        falling at the right edge means that more steps would change the model. A KL that stays near zero means that
+        no latent learned anything; one that rises late means that latents are still waking up. Hover, or focus a
+        chart and use the arrow keys, to read values."""
+    ),
+    "reconstructions": _text(
+        """Images of the data set, and under each what the decoder makes of its mean code. Look for what is lost: a
+        factor that is wrong or blurred in the lower image is one that the code does not carry."""
+    ),
+    "walks": _text(
+        """One latent moves, the others stay; each walk starts from the code of one image and goes through the middle
+        98 % of where this latent lies for the data. Sorted by KL, the information that a latent carries; in blue the
+        factor it is matched with, where they correlate by more than a half. Look for rows that change one thing only:
+        that came apart. Two rows that change the same thing, or a row that changes two, did not. Move over a row to
+        scrub it, or use the arrow keys on it; space plays."""
+    ),
+    "latents": _text(
+        """How much information each latent carries about the image. Above {active} nats a latent counts as active;
+        grey ones are dead and equal to the prior. Look at how many are active: fewer than there are factors means
+        that some factor was given up or shares a latent."""
+    ),
+    "matrices": _text(
+        """Rows are latents, most informative first; columns are factors. A representation that came apart has one
+        dark cell in each column and no two in a row. Two dark cells in a row: one latent mixes two factors. Two in a
+        column: a factor is spread over two latents. Dead latents have no shade: what they seem to know comes from
+        codes that hardly move."""
+    ),
+    "scatters": _text(
+        """Every factor is paired with one latent, no latent twice, so that the rank correlations add up to the most.
+        A thin line, straight or bent, means that this one number tells the factor. A band or a cloud means that the
+        latent also depends on something else, or does not depend on the factor at all. Factors without an order, and
+        circles, score low here even when the latent follows them."""
+    ),
+    "scores": _text(
+        """The filled bar is the value, the tick is the ceiling: what a perfect code would get with these factors and
+        settings, which can lie well below 1. Look at how much of the way to the tick is filled, and do not trust one
+        score alone: they disagree about what it means to come apart."""
+    ),
+}
+
+COMPARED = {
+    "runs": _text(
+        """Only options that differ have a column; click on a heading to sort. Compare reconstruction and KL on the
+        same data only."""
+    ),
+    "curves": _text(
+        """The same quantity of all runs in one chart. Look at where the curves part: the reconstruction shows what a
+        stronger penalty costs, the KL how much information it leaves in the code. Losses of different objectives are
+        not comparable; their reconstruction and KL are."""
+    ),
+    "scores": _text(
+        """A dot per run, in its colour; the tick is what a perfect code would get. Look for a run that is ahead on
+        most scores rather than on one: scores disagree, and a gap smaller than the spread between seeds means
+        nothing. Scores measured in different ways are not comparable."""
+    ),
+    "walks": _text(
+        """The {count} most informative latents of each run, from the code of the same image. Look for the run whose
+        rows change one thing each. Order and direction of latents mean nothing: z3 of one run is not z3 of
+        another."""
+    ),
+    "latents": _text(
+        """KL of each latent in nats, largest first; grey ones are dead. A stronger penalty closes latents one by one:
+        look at how many stay, and whether there are as many as factors."""
+    ),
+    "matrices": _text(
+        """Mutual information of each latent with each factor, in nats; shades are scaled to each run's own largest
+        value. One dark cell per column and no two in a row is how it looks when factors came apart."""
+    ),
+}
+
+STUDY = {
+    "coverage": _text(
+        """How many of the planned runs are there. Everything below is computed from the measured ones alone: look for
+        data sets or objectives with few of them before reading much into a difference."""
+    ),
+    "runs": _text(
+        """Every run and representation that was begun. Click on a heading to sort by it, again to turn the order
+        round; the filter keeps rows that contain all words."""
+    ),
+}
+
+QUESTIONS = {
+    1: "Does the penalty make the codes uncorrelated?",
+    2: "Do the scores agree with each other?",
+    3: "How much do the objective and its strength matter?",
+    4: "Can a model be chosen without labels?",
+    5: "Does it help a later task?",
+    6: "Which method is ahead?",
+}
+
+ANSWERS = {
+    "correlation_of_codes": _text(
+        """Median over seeds, the band between the quartiles; each objective's strengths spread from weakest to
+        strongest. In the published study the sampled codes become less correlated with the strength and the mean
+        codes do not: look whether the left and the right charts differ in that way."""
+    ),
+    "correlation_pairs": _text(
+        """One point per run. Above the dashed line the mean codes, which everybody uses, are more correlated than the
+        sampled codes, which the penalty sees."""
+    ),
+    "correlation_trend": _text(
+        """Rank correlation of total correlation with strength: −1 falls with every step of the strength, +1 rises.
+        Read AnnealedVAE with the opposite sign, its capacity counts the other way round."""
+    ),
+    "metric_agreement": _text(
+        """Rank correlation of scores over all runs of a data set, in percent. Blue: the scores order runs alike.
+        Pale: they know nothing of each other. Orange: they disagree. Look for a score that no other agrees with."""
+    ),
+    "variance_explained": _text(
+        """Percent of a score's variance that is explained by knowing the objective, and by knowing its strength too.
+        What is left is luck of the seed. The tick is what as many random groups would explain: a bar that ends there
+        has explained nothing."""
+    ),
+    "score_spread": _text(
+        """Every run as a point, the line is the median. Look at how far the clouds of different objectives overlap:
+        where they do, the seed and the strength matter more than the objective."""
+    ),
+    "strength_curves": _text(
+        """Median over seeds, the band between the quartiles; strengths spread from weakest to strongest. A strength
+        that is best everywhere would show as one place where all curves peak. Look whether there is one."""
+    ),
+    "unsupervised_vs_metrics": _text(
+        """Rank correlation, in percent, of what can be computed without labels with the scores. A row of one strong
+        colour would be a way to choose models without labels."""
+    ),
+    "transfer_between_data": _text(
+        """Rank correlation of the same run's settings between two data sets, in percent. Strong blue off the diagonal
+        means that what works on one data set works on the other."""
+    ),
+    "transfer_of_settings": _text(
+        """The same with means over seeds: luck is averaged out, so these should be higher. Strong blue off the
+        diagonal means that good settings carry over."""
+    ),
+    "transfer_trials": _text(
+        """How often the best setting of one place beats a random one at another. The tick is chance. Look at how much
+        is lost from the same data set and score to another one of either."""
+    ),
+    "downstream_vs_metrics": _text(
+        """Rank correlation, in percent, of scores with the accuracy of classifiers on few and many labels, and with
+        their efficiency (accuracy on 100 labels over that on all). Blue: runs that score higher do better."""
+    ),
+    "downstream_pairs": _text(
+        """One point per run. A cloud that rises to the right means that runs which score higher also need fewer
+        labels."""
+    ),
+}

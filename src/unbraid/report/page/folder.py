@@ -1,0 +1,223 @@
+"""What a run folder holds, read so that damage to one file costs only what that file says."""
+
+from __future__ import annotations
+
+import csv
+import shlex
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from unbraid.errors import UsageError
+from unbraid.metrics import Score
+from unbraid.training.files import read_json
+from unbraid.training.run import CHECKPOINT, HISTORY, INFO
+
+__all__ = ["Folder", "Gap", "History", "Stored", "read_folder", "read_history", "train_command"]
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Something that is not there: what, why, and the command that makes it."""
+
+    what: str
+    why: str
+    command: str = ""
+
+
+@dataclass(frozen=True)
+class History:
+    """The losses over training; rows that could not be read are counted."""
+
+    step: np.ndarray
+    terms: dict[str, np.ndarray]
+    damaged: int = 0
+
+
+@dataclass(frozen=True)
+class Stored:
+    """Scores found in a file of the run."""
+
+    source: str
+    scores: dict[str, Score]
+    representation: str = "mean"
+    step: int | None = None
+    summary: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class Folder:
+    """A run folder as far as it can be read without its model."""
+
+    path: Path
+    info: dict[str, Any]
+    history: History | None
+    stored: Stored | None
+    gaps: list[Gap]
+
+    @property
+    def objective(self) -> str:
+        return str(_inside(self.info, "objective", "name") or "unknown objective")
+
+    @property
+    def options(self) -> dict[str, Any]:
+        found = _inside(self.info, "objective", "options")
+        return found if isinstance(found, dict) else {}
+
+    @property
+    def data(self) -> str:
+        return str(_inside(self.info, "data", "name") or "unknown data")
+
+    @property
+    def step(self) -> int | None:
+        found = self.info.get("step")
+        return found if isinstance(found, int) else None
+
+    @property
+    def train(self) -> str:
+        """The command that trains this run."""
+        return train_command(self.info, self.path)
+
+
+def read_folder(path: Path) -> Folder:
+    """Read a run folder; refuses only what is no run folder at all."""
+    if not (path / INFO).exists():
+        near = sorted(str(found.parent) for found in path.glob(f"*/{INFO}"))[:8]
+        inside = f" Runs inside it: {', '.join(near)}." if near else " Make one: unbraid train beta-vae --help"
+        raise UsageError(f"{path} is neither a run nor a study: it has no {INFO} and no study.json.{inside}")
+    gaps: list[Gap] = []
+    try:
+        info = read_json(path / INFO)
+    except UsageError as error:
+        info = {}
+        gaps.append(Gap("what this run is", str(error), "unbraid train OBJECTIVE --data NAME --out NEW-FOLDER"))
+    folder = Folder(path, info, None, None, gaps)
+    status = info.get("status")
+    if status == "failed":
+        gaps.append(Gap("the rest of training", f"training failed: {info.get('error', 'no reason recorded')}"))
+    elif info and status != "finished":
+        why = f"training is {status or 'in an unknown state'} at step {folder.step or 0:,}"
+        gaps.append(Gap("the rest of training", f"{why}; the same command again goes on from there", folder.train))
+    folder.history = _history(folder)
+    if not (path / CHECKPOINT).exists():
+        why = f"{CHECKPOINT} is missing, so there is no model to look at"
+        gaps.append(Gap("pictures and codes", why, folder.train))
+    folder.stored = _stored(folder)
+    return folder
+
+
+def _history(folder: Folder) -> History | None:
+    path = folder.path / HISTORY
+    try:
+        history = read_history(path) if path.exists() else None
+    except (OSError, UnicodeDecodeError) as error:
+        folder.gaps.append(Gap("training curves", f"{HISTORY} cannot be read ({error})", folder.train))
+        return None
+    if history is None or not len(history.step):
+        every = folder.info.get("log_every", 100)
+        why = (
+            f"{HISTORY} has no row yet (a row comes every {every} steps)" if path.exists() else f"{HISTORY} is missing"
+        )
+        folder.gaps.append(Gap("training curves", why, folder.train))
+        return None
+    if history.damaged:
+        why = f"{history.damaged} row(s) of {HISTORY} are cut off or no numbers; the curves show the others"
+        folder.gaps.append(Gap("a part of the training curves", why))
+    return history
+
+
+def read_history(path: Path) -> History:
+    """A history file row by row: rows that are cut short or hold no numbers are left out and counted."""
+    with path.open(newline="", errors="replace") as file:
+        rows = list(csv.reader(file))
+    if not rows or not rows[0] or rows[0][0] != "step":
+        return History(np.zeros(0), {}, max(len(rows) - 1, 0))
+    columns, found, damaged = rows[0], [], 0
+    for row in rows[1:]:
+        try:
+            numbers = [float(cell) for cell in row]
+        except ValueError:
+            numbers = []
+        if len(numbers) == len(columns):
+            found.append(numbers)
+        else:
+            damaged += 1
+    table = np.array(found, dtype=float).reshape(len(found), len(columns))
+    return History(table[:, 0], {name: table[:, j] for j, name in enumerate(columns) if j}, damaged)
+
+
+def _stored(folder: Folder) -> Stored | None:
+    """The scores of ``unbraid evaluate``, else those that a study measured."""
+    for name in ("scores.json", "scores-mean.json", "scores-sampled.json"):
+        path = folder.path / name
+        if not path.exists():
+            continue
+        try:
+            record = read_json(path)
+            scores = {str(key): Score.from_json(one) for key, one in dict(record["scores"]).items()}
+            summary = record.get("summary")
+        except (UsageError, KeyError, TypeError, ValueError) as error:
+            why = f"{name} cannot be read ({error})"
+            folder.gaps.append(Gap("stored scores", why, f"unbraid evaluate {shlex.quote(str(folder.path))}"))
+            continue
+        step = record.get("step")
+        return Stored(
+            name,
+            scores,
+            str(record.get("representation", "mean")),
+            step if isinstance(step, int) else None,
+            summary if isinstance(summary, dict) else {},
+        )
+    return None
+
+
+def train_command(info: dict[str, Any], path: Path) -> str:
+    """The command that makes this run anew, every option written out; run with the same versions it gives the same run.
+
+    >>> train_command({"objective": {"name": "vae", "options": {"latents": 4}}, "seed": 3, "step": 9}, Path("runs/a"))
+    'unbraid train vae --data NAME --latents 4 --steps 9 --seed 3 --out runs/a'
+    """
+    words = ["unbraid", "train", str(_inside(info, "objective", "name") or "OBJECTIVE"), "--data", _data_name(info)]
+    options = _inside(info, "objective", "options")
+    for key, value in (options if isinstance(options, dict) else {}).items():
+        words += _option(str(key), value)
+    steps = info.get("step") or 0
+    if steps and isinstance(options, dict) and options.get("half_steps"):
+        steps *= 2  # this option counts the updates of both players
+    words += ["--steps", str(steps or "N"), "--seed", str(info.get("seed", 0))]
+    for key in ("batch_size", "log_every"):
+        if key in info:
+            words += _option(key, info[key])
+    precision = {"torch.bfloat16": "bf16", "torch.float32": "fp32"}.get(str(_inside(info, "arithmetic", "precision")))
+    words += ["--precision", precision] if precision else []
+    threads = _inside(info, "arithmetic", "threads")
+    words += ["--threads", str(threads)] if threads is not None else []
+    return shlex.join([*words, "--out", str(path)])
+
+
+def _option(name: str, value: Any) -> list[str]:
+    flag = name.replace("_", "-")
+    if isinstance(value, bool):
+        return [f"--{flag}" if value else f"--no-{flag}"]
+    if isinstance(value, list | tuple):
+        return [f"--{flag}", *map(str, value)]
+    return [] if value is None else [f"--{flag}", str(value)]
+
+
+def _data_name(info: dict[str, Any]) -> str:
+    """The data set as the command takes it, its options written into the name."""
+    name, options = _inside(info, "data", "recipe", "name"), _inside(info, "data", "recipe", "options")
+    if not name:
+        return "NAME"
+    if not isinstance(options, dict) or not options:
+        return str(name)
+    written = {key: "+".join(map(str, value)) if isinstance(value, list) else value for key, value in options.items()}
+    return f"{name}:{','.join(f'{key}={value}' for key, value in written.items())}"
+
+
+def _inside(record: Any, *keys: str) -> Any:
+    for key in keys:
+        record = record.get(key) if isinstance(record, dict) else None
+    return record

@@ -1,0 +1,186 @@
+"""What a trained model shows: reconstructions, walks along its latents, codes beside factors, scores."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from unbraid.data import FactorDataset, ImageDataset, counter_rng, load
+from unbraid.errors import UsageError
+from unbraid.metrics import METRICS, Score, evaluate
+from unbraid.objectives import Objective
+from unbraid.report.page.folder import Folder, Gap
+from unbraid.report.traverse import Traversal, traverse
+from unbraid.training import ACTIVE, Run, open_run
+from unbraid.training.run import CHECKPOINT
+
+__all__ = ["QUICK", "Choices", "Look", "look"]
+
+QUICK = ("mig", "dci", "sap", "modularity", "mcc", "gaussian_total_correlation")
+"""Computed where no scores are stored: a few seconds, and enough for every picture."""
+SAMPLE, TRAIN, TEST = 1000, 3000, 1500
+WIDE = 64
+"""Models with more latents than that (flows have one per pixel) are not walked through."""
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What the reader of the page asked for."""
+
+    metrics: Literal["all"] | tuple[str, ...] | None = None
+    """Scores to compute for the page; without, stored ones are shown, or :data:`QUICK` if there are none."""
+    compute: bool = True
+    """Whether scores may be computed."""
+    data: str | None = None
+    seed: int = 0
+
+
+@dataclass
+class Look:
+    """One run with all that could be found out about it; ``None`` or empty is what does not apply or is missing."""
+
+    folder: Folder
+    dataset: ImageDataset | None = None
+    decodes: bool = False
+    kl: np.ndarray | None = None
+    """Mean KL of each latent in nats."""
+    spread: np.ndarray | None = None
+    """Variance of each code, for models without a posterior."""
+    codes: np.ndarray | None = None
+    factors: np.ndarray | None = None
+    originals: np.ndarray | None = None
+    copies: np.ndarray | None = None
+    shown: np.ndarray | None = None
+    """Positions of the reconstructed images."""
+    walks: Traversal | None = None
+    scores: dict[str, Score] | None = None
+    scores_from: str = ""
+    reconstruction: float | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The factors."""
+        return self.dataset.space.names if isinstance(self.dataset, FactorDataset) else ()
+
+    @property
+    def active(self) -> np.ndarray | None:
+        """Which latents carry something."""
+        return None if self.kl is None else self.kl > ACTIVE
+
+    def order(self, count: int) -> np.ndarray:
+        """Latents, the most informative first."""
+        weight = self.kl if self.kl is not None else self.spread
+        return np.arange(count) if weight is None or len(weight) != count else np.argsort(-weight, kind="stable")
+
+
+def look(folder: Folder, choices: Choices, say: Callable[[str], None] = lambda _: None) -> Look:
+    """Open the model and let it show what it can; what fails becomes a gap and stops nothing else."""
+    found = Look(folder)
+    _use_stored(found, choices)
+    run = _open(found, choices)
+    if run is not None and found.dataset is not None:
+        say(f"{folder.path}: looking at the model")
+        _see(found, run, found.dataset, choices)
+        _measure(found, run, found.dataset, choices, say)
+    if found.scores is None and (found.dataset is None or isinstance(found.dataset, FactorDataset)):
+        why = "not computed, as asked (--no-scores)" if not choices.compute and run is not None else "none are stored"
+        folder.gaps.append(Gap("scores", why, f"unbraid evaluate {shlex.quote(str(folder.path))}"))
+    return found
+
+
+def _use_stored(found: Look, choices: Choices) -> None:
+    stored = found.folder.stored
+    if stored is None:
+        return
+    stale = stored.step is not None and found.folder.step is not None and stored.step != found.folder.step
+    kl, value = stored.summary.get("kl_per_latent"), stored.summary.get("reconstruction")
+    if not stale and isinstance(kl, list) and all(isinstance(one, int | float) for one in kl):
+        found.kl = np.array(kl, dtype=float)
+    if not stale and isinstance(value, int | float):
+        found.reconstruction = float(value)
+    if choices.metrics is not None:
+        return
+    found.scores = stored.scores
+    found.scores_from = f"Read from {stored.source} ({stored.representation} codes)."
+    if stale:
+        found.folder.gaps.append(
+            Gap(
+                "scores of the model as it is now",
+                f"{stored.source} was measured at step {stored.step}, the run is at step {found.folder.step}",
+                f"unbraid evaluate {shlex.quote(str(found.folder.path))}",
+            )
+        )
+
+
+def _open(found: Look, choices: Choices) -> Run | None:
+    folder = found.folder
+    if not folder.info:
+        return None
+    try:
+        run = open_run(folder.path)
+        found.dataset = load(choices.data) if choices.data else run.data()
+    except UsageError as error:
+        remedy = f"unbraid report {shlex.quote(str(folder.path))} --data NAME"
+        folder.gaps.append(Gap("everything that needs the data", str(error), remedy))
+        return None
+    if not (folder.path / CHECKPOINT).exists():
+        return None  # said already when the folder was read
+    try:
+        _ = run.model
+    except UsageError as error:
+        folder.gaps.append(Gap("pictures and codes", str(error), folder.train))
+        return None
+    return run
+
+
+def _see(found: Look, run: Run, data: ImageDataset, choices: Choices) -> None:
+    rng = counter_rng(choices.seed, 0)
+    index = data.sample_index(min(SAMPLE, 4 * len(data)), rng)
+    images = data.images(index, rng)
+    try:
+        told = run.describe(images, seed=choices.seed)
+        codes = told["mean"] if "mean" in told else run.encode(images)
+    except UsageError as error:
+        found.folder.gaps.append(Gap("codes", str(error)))
+        return
+    if "kl_per_latent" in told and (found.kl is None or len(found.kl) != codes.shape[1]):
+        found.kl = told["kl_per_latent"].mean(axis=0, dtype=np.float64)
+    if "reconstruction" in told and found.reconstruction is None:
+        found.reconstruction = float(told["reconstruction"].mean(dtype=np.float64))
+    found.codes, found.spread = codes, codes.var(axis=0)
+    if isinstance(data, FactorDataset):
+        found.factors = data.space.factors(index)
+    found.decodes = type(run.objective).decode is not Objective.decode
+    if not found.decodes:
+        return
+    first = np.unique(index, return_index=True)[1]
+    chosen = np.sort(first)[:10]
+    found.shown, found.originals = index[chosen], images[chosen]
+    found.copies = run.decode(codes[chosen])
+    if codes.shape[1] <= WIDE:
+        found.walks = traverse(run, data, seed=choices.seed)
+
+
+def _measure(found: Look, run: Run, data: ImageDataset, choices: Choices, say: Callable[[str], None]) -> None:
+    if found.scores is not None or not choices.compute or not isinstance(data, FactorDataset):
+        return
+    metrics = choices.metrics or QUICK
+    groups = (500, 250)
+    named = "all scores" if metrics == "all" else ", ".join(metrics)
+    say(f"{found.folder.path}: computing {named} on {TRAIN + TEST:,} images")
+    try:
+        found.scores = evaluate(run, data, metrics, train=TRAIN, test=TEST, points=groups, seed=choices.seed)
+    except UsageError as error:
+        found.folder.gaps.append(Gap("scores", str(error)))
+        found.scores = {}
+        return
+    interventions = any(METRICS[name].needs == "interventions" for name in found.scores)
+    found.scores_from = (
+        f"Computed for this page on {TRAIN:,} images to learn from and {TEST:,} to judge on"
+        f"{f', {groups[0]} and {groups[1]} groups' if interventions else ''}: quick and somewhat rough. "
+        f"`unbraid evaluate {found.folder.path}` measures with 10,000 and 5,000, all scores, and stores them."
+    )

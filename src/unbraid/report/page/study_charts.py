@@ -1,0 +1,226 @@
+"""The answers of a study as charts: one function per analysis, from its table to pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import polars as pl
+
+from unbraid import objectives
+from unbraid.errors import UsageError
+from unbraid.report.page.charts import Bar, Series, bars, legend, line_chart, scatter, strips
+from unbraid.report.page.markup import Html, fragment, tag
+from unbraid.report.page.tables import data_table, heat_table
+from unbraid.report.page.words import objective_name, score_name
+
+__all__ = ["draw"]
+
+_TABLE = 60
+"""Rows of an answer that has no chart of its own."""
+_ORDER = ("beta-vae", "factor-vae", "beta-tcvae", "dip-vae-i", "dip-vae-ii", "annealed-vae")
+
+
+def draw(name: str, answer: pl.DataFrame, published: pl.DataFrame | None = None) -> Html:
+    """The picture of an analysis's answer; its table where there is no better one."""
+    if name in _WITH_PUBLISHED:
+        return _WITH_PUBLISHED[name](answer, published)
+    if name in _CHARTS:
+        return _CHARTS[name](answer)
+    return _table(answer)
+
+
+def _table(answer: pl.DataFrame) -> Html:
+    rows = [list(row) for row in answer.head(_TABLE).iter_rows()]
+    more = f" (first {_TABLE} of {len(answer):,} rows)" if len(answer) > _TABLE else ""
+    return data_table(answer.columns, rows, f"Numbers{more}")
+
+
+def _sets(answer: pl.DataFrame, column: str = "data") -> list[str]:
+    return answer[column].unique(maintain_order=True).to_list()
+
+
+def _tones(answer: pl.DataFrame) -> dict[str, int]:
+    found = set(answer["objective"].to_list())
+    names = [name for name in _ORDER if name in found] + sorted(found - set(_ORDER))
+    return {name: tone for tone, name in enumerate(names)}
+
+
+def _by_set(answer: pl.DataFrame, charts: Callable[[pl.DataFrame], Sequence[Html]], kind: str = "grid") -> Html:
+    """One grid of charts per data set, each under its name."""
+    parts = [
+        fragment(tag("h4", name), tag("div", charts(answer.filter(pl.col("data") == name)), class_=kind))
+        for name in _sets(answer)
+    ]
+    return fragment(parts)
+
+
+def _places(answer: pl.DataFrame) -> dict[tuple[str, float | None], float]:
+    """Every strength between 0, its objective's weakest regularisation, and 1, its strongest."""
+    places: dict[tuple[str, float | None], float] = {}
+    for (objective,), group in answer.group_by("objective"):
+        name = str(objective)
+        try:
+            sign = objectives.get(name).regularisation
+        except UsageError:  # an own objective that is not imported here
+            sign = 1
+        found = sorted(group["strength"].unique().drop_nulls().to_list(), key=lambda value: sign * value)
+        places |= {(name, value): step / max(len(found) - 1, 1) for step, value in enumerate(found)}
+        places[name, None] = 0.0
+    return places
+
+
+def _curves(answer: pl.DataFrame, panel: str, titles: dict[str, str], unit: str) -> Html:
+    tones, places = _tones(answer), _places(answer)
+
+    def charts(here: pl.DataFrame) -> list[Html]:
+        made = []
+        for value in [title for title in titles if title in set(here[panel].to_list())]:
+            series = []
+            for name, tone in tones.items():
+                line = here.filter((pl.col(panel) == value) & (pl.col("objective") == name))
+                x = np.array([places[name, strength] for strength in line["strength"]])
+                line, x = line[np.argsort(x, kind="stable").tolist()], np.sort(x)
+                low, middle, high = (line[key].to_numpy().astype(float) for key in ("low", "median", "high"))
+                strengths = tuple("" if value is None else f"{value:g}" for value in line["strength"])
+                series.append(Series(objective_name(name), x, middle, tone, low, high, strengths))
+            ends = ("weakest", "strongest")
+            made.append(
+                line_chart(
+                    series,
+                    titles[value],
+                    x_label="strength",
+                    y_label=unit,
+                    logarithmic=False,
+                    markers=True,
+                    ends=ends,
+                )
+            )
+        return made
+
+    return fragment(legend([objective_name(name) for name in tones]), _by_set(answer, charts))
+
+
+def _correlation_of_codes(answer: pl.DataFrame) -> Html:
+    return _curves(
+        answer, "representation", {"sampled": "Sampled codes", "mean": "Mean codes"}, "total correlation, nats"
+    )
+
+
+def _strength_curves(answer: pl.DataFrame) -> Html:
+    return _curves(answer, "metric", {name: score_name(name) for name in _sets(answer, "metric")}, "")
+
+
+def _pairs(answer: pl.DataFrame, x: str, y: str, labels: tuple[str, str], same: bool) -> Html:
+    tones = _tones(answer)
+
+    def charts(here: pl.DataFrame) -> list[Html]:
+        series = []
+        for name, tone in tones.items():
+            runs = here.filter(pl.col("objective") == name).drop_nulls([x, y])
+            series.append(Series(name, runs[x].to_numpy().astype(float), runs[y].to_numpy().astype(float), tone))
+        about = f"{len(here)} runs"
+        return [
+            scatter(series, about, x_label=labels[0], y_label=labels[1], diagonal=same, logarithmic=same, about=about)
+        ]
+
+    return fragment(legend([objective_name(name) for name in tones]), _by_set(answer, charts))
+
+
+def _correlation_pairs(answer: pl.DataFrame) -> Html:
+    return _pairs(answer, "sampled", "mean", ("sampled codes (nats)", "mean codes (nats)"), True)
+
+
+def _downstream_pairs(answer: pl.DataFrame) -> Html:
+    names = [score_name(str(answer[key][0])) if len(answer) else "" for key in ("metric", "task")]
+    return _pairs(answer, "score", "result", (names[0], names[1]), False)
+
+
+def _correlations(answer: pl.DataFrame, rows: str, columns: str) -> Html:
+    def charts(here: pl.DataFrame) -> list[Html]:
+        down, across = _sets(here, rows), _sets(here, columns)
+        cells = {(a, b): value for a, b, value in here.select(rows, columns, "correlation").iter_rows()}
+        values = np.array([[np.nan if cells.get((a, b)) is None else 100 * cells[a, b] for b in across] for a in down])
+        runs = int(here["runs"].max() or 0)  # type: ignore[arg-type]
+        title = f"Rank correlation in percent, {runs} runs"
+        names = [score_name(name) for name in down], [score_name(name) for name in across]
+        return [heat_table(values, *names, title, low=-100, high=100, digits=0)]
+
+    return _by_set(answer, charts, "grid wide")
+
+
+def _transfer(answer: pl.DataFrame) -> Html:
+    made = []
+    for metric in _sets(answer, "metric"):
+        here = answer.filter(pl.col("metric") == metric)
+        names = _sets(here, "source")
+        cells = {(a, b): value for a, b, value in here.select("source", "target", "correlation").iter_rows()}
+        values = np.array([[np.nan if cells.get((a, b)) is None else 100 * cells[a, b] for b in names] for a in names])
+        made.append(heat_table(values, names, names, score_name(metric), low=-100, high=100, digits=0))
+    return tag("div", made, class_="grid")
+
+
+def _score_spread(answer: pl.DataFrame) -> Html:
+    tones = _tones(answer)
+
+    def charts(here: pl.DataFrame) -> list[Html]:
+        made = []
+        for metric in _sets(here, "metric"):
+            rows = here.filter(pl.col("metric") == metric).drop_nulls("value")
+            groups = []
+            for name, tone in tones.items():
+                values = rows.filter(pl.col("objective") == name)["value"].to_numpy().astype(float)
+                groups.append(Series(objective_name(name), values, np.zeros(len(values)), tone))
+            made.append(strips(groups, score_name(metric), x_label="score"))
+        return made
+
+    return _by_set(answer, charts)
+
+
+def _variance_explained(answer: pl.DataFrame, published: pl.DataFrame | None) -> Html:
+    printed = {} if published is None else {tuple(row[:3]): row[3] for row in published.iter_rows()}
+
+    def charts(here: pl.DataFrame) -> list[Html]:
+        made = []
+        for tone, by in enumerate(_sets(here, "by")):
+            rows = []
+            for data, metric, explained, noise in (
+                here.filter(pl.col("by") == by).select("data", "metric", "explained", "noise").iter_rows()
+            ):
+                known = printed.get((data, metric, by))
+                note = "" if known is None else f"published {known:g}"
+                value = np.nan if explained is None else float(explained)
+                rows.append(Bar(score_name(metric), value, tone, note, noise))
+            made.append(bars(rows, by.capitalize(), x_label="percent of variance", top=100.0, left=134))
+        return made
+
+    return _by_set(answer, charts)
+
+
+def _transfer_trials(answer: pl.DataFrame, published: pl.DataFrame | None) -> Html:
+    printed = {} if published is None else {tuple(row[:2]): row[2] for row in published.iter_rows()}
+    rows = []
+    for metric, data, percent, chance in answer.select("metric", "data", "percent", "chance").iter_rows():
+        known = printed.get((metric, data))
+        value = np.nan if percent is None else float(percent)
+        note = "" if known is None else f"published {known:g}"
+        rows.append(Bar(f"{metric} score, {data} data", value, 0, note, chance))
+    return bars(rows, "Wins against a random setting", x_label="percent of trials", top=100.0, left=134)
+
+
+_CHARTS: dict[str, Callable[[pl.DataFrame], Html]] = {
+    "correlation_of_codes": _correlation_of_codes,
+    "correlation_pairs": _correlation_pairs,
+    "metric_agreement": lambda answer: _correlations(answer, "metric", "other"),
+    "score_spread": _score_spread,
+    "strength_curves": _strength_curves,
+    "unsupervised_vs_metrics": lambda answer: _correlations(answer, "quantity", "metric"),
+    "transfer_between_data": _transfer,
+    "transfer_of_settings": _transfer,
+    "downstream_vs_metrics": lambda answer: _correlations(answer, "task", "metric"),
+    "downstream_pairs": _downstream_pairs,
+}
+_WITH_PUBLISHED: dict[str, Callable[[pl.DataFrame, pl.DataFrame | None], Html]] = {
+    "variance_explained": _variance_explained,
+    "transfer_trials": _transfer_trials,
+}

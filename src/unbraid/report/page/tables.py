@@ -1,0 +1,113 @@
+"""Tables: heat maps whose cells can be read and copied, and rows that sort by a click on their heading."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from unbraid.report.page.axes import number
+from unbraid.report.page.markup import Html, tag, words
+from unbraid.report.page.palette import shade
+
+__all__ = ["data_table", "heat_table", "scroll"]
+
+
+def heat_table(
+    values: np.ndarray,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    title: str,
+    *,
+    low: float = 0.0,
+    high: float | None = None,
+    digits: int = 2,
+    faded: Sequence[bool] | None = None,
+    marked: np.ndarray | None = None,
+) -> Html:
+    """A matrix with a shade per cell; ``low`` below zero makes it go both ways, ``faded`` rows hardly count.
+
+    ``marked`` cells get a frame and are called matched for those who cannot see it.
+    """
+    matrix = np.asarray(values, dtype=float)
+    finite = matrix[np.isfinite(matrix)]
+    top = high if high is not None else (float(finite.max()) if len(finite) else 1.0)
+    head = tag("tr", tag("td"), [tag("th", words(name), scope="col") for name in columns])
+    body = []
+    for i, name in enumerate(rows):
+        cells = [
+            tag(
+                "td",
+                "" if np.isnan(value) else f"{value:.{digits}f}".replace("-", "−"),
+                tag("span", " (matched)", class_="unseen") if marked is not None and marked[i, j] else None,
+                class_=shade(value, low, top) + (" marked" if marked is not None and marked[i, j] else ""),
+            )
+            for j, value in enumerate(matrix[i])
+        ]
+        body.append(
+            tag("tr", tag("th", words(name), scope="row"), cells, class_="dead" if faded and faded[i] else None)
+        )
+    table = tag("table", tag("caption", title), tag("thead", head), tag("tbody", body), class_="heat")
+    return scroll(table, title)
+
+
+def data_table(
+    columns: Sequence[str],
+    rows: Sequence[Sequence[object]],
+    title: str,
+    *,
+    sortable: bool = True,
+    filterable: bool = False,
+    digits: int = 3,
+) -> Html:
+    """Rows of text and numbers; numbers stand right and sort by value. A cell may be ``(markup, key to sort by)``."""
+    numeric = [all(isinstance(_key(row[j]), int | float | None) for row in rows) for j in range(len(columns))]
+    head = [
+        tag(
+            "th",
+            tag("button", words(name), type="button") if sortable else words(name),
+            scope="col",
+            aria_sort="none" if sortable else None,
+            class_="num" if numeric[j] else None,
+        )
+        for j, name in enumerate(columns)
+    ]
+    body = [tag("tr", [_cell(value, right, digits) for value, right in zip(row, numeric, strict=True)]) for row in rows]
+    table = tag(
+        "table",
+        tag("caption", title),
+        tag("thead", tag("tr", head)),
+        tag("tbody", body),
+        class_="data sortable" if sortable else "data",
+    )
+    if not filterable:
+        return scroll(table, title)
+    box = tag(
+        "input",
+        type="search",
+        placeholder="Filter rows, such as: beta-vae sprites32",
+        class_="filter",
+        aria_label="Filter rows",
+    )
+    return tag("div", box, tag("p", f"{len(rows):,} rows", class_="count", aria_live="polite"), scroll(table, title))
+
+
+def _key(value: object) -> object:
+    return value[1] if isinstance(value, tuple) else value
+
+
+def _cell(value: object, right: bool, digits: int) -> Html:
+    shown, key = value if isinstance(value, tuple) else (value, value)
+    if isinstance(shown, bool) or not isinstance(shown, int | float | None):
+        text: object = shown
+    elif isinstance(shown, int):
+        text = f"{shown}"
+    else:
+        text = number(shown, digits)
+    sort = f"{key!r}" if isinstance(key, int | float) and key == key else ("" if key is None or right else str(key))
+    return tag("td", text, class_="num" if right else None, data_key=sort)
+
+
+def scroll(table: Html, title: str) -> Html:
+    """A table in a frame of its own that scrolls where the screen is narrow, by keyboard too."""
+    return tag("div", table, class_="scroll", tabindex=0, role="region", aria_label=title)
