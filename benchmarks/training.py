@@ -3,7 +3,8 @@
     python benchmarks/training.py                        # everything, a few minutes
     python benchmarks/training.py speed --rounds 40      # one section
 
-Whether both end at the same loss is for ``benchmarks/parity.py``. Where pythae is installed, its trainer takes part.
+Whether both end at the same loss is for ``benchmarks/parity.py``. Where pythae or disent are installed, their trainers
+take part.
 
 Every contestant runs in its own process with one thread. They take turns, a block of steps each, so that whatever else
 the machine does hits all of them; medians over the rounds are compared. ``cpu`` is the time spent on the CPU, which is
@@ -183,6 +184,74 @@ def pythae_steps(images: np.ndarray, seed: int) -> Advance:
     return lambda: float(trainer.train_step(epoch=1))
 
 
+def disent_steps(images: np.ndarray, seed: int) -> Advance:
+    """One step of disent's beta-VAE in the trainer it is made for (Lightning's ``fit``, waiting between batches)."""
+    import logging
+    import queue
+    import threading
+    import warnings
+
+    import torch
+    from disent.frameworks.vae import BetaVae
+    from disent.model import AutoEncoder, DisentDecoder, DisentEncoder
+    from lightning.pytorch import Callback, Trainer
+    from torch import nn
+
+    logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
+    warnings.simplefilter("ignore")
+    networks = plain_networks(images.shape[1:], seed)
+    height, width, channels = images.shape[1:]
+    shape = (channels, height, width)
+
+    class Encoder(DisentEncoder):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__(shape, LATENTS, z_multiplier=2)
+            self.net: nn.Module = networks[0]
+
+        def encode(self, x: Any) -> Any:
+            return self.net(x)
+
+    class Decoder(DisentDecoder):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__(shape, LATENTS)
+            self.net: nn.Module = networks[1]
+
+        def decode(self, z: Any) -> Any:
+            return self.net(z)
+
+    allowed: queue.Queue[None] = queue.Queue()
+    losses: queue.Queue[float] = queue.Queue()
+
+    class InTurn(Callback):  # type: ignore[misc]
+        def on_train_batch_start(self, trainer: Any, module: Any, batch: Any, batch_idx: int) -> None:
+            allowed.get()
+
+        def on_train_batch_end(self, trainer: Any, module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:
+            losses.put(float(outputs["loss"]))
+
+    class Pictures(torch.utils.data.Dataset[dict[str, tuple[Any]]]):
+        def __len__(self) -> int:
+            return len(images)
+
+        def __getitem__(self, index: int) -> dict[str, tuple[Any]]:
+            return {"x_targ": (torch.from_numpy(images[index]).permute(2, 0, 1).float() / 255,)}
+
+    settings = BetaVae.cfg(optimizer_kwargs={"lr": 1e-4}, recon_loss="bce", loss_reduction="mean_sum", beta=1.0)
+    trainer = Trainer(
+        accelerator="cpu", max_steps=-1, callbacks=[InTurn()], logger=False, enable_checkpointing=False,
+        enable_progress_bar=False, enable_model_summary=False,
+    )  # fmt: skip
+    loader = torch.utils.data.DataLoader(Pictures(), batch_size=BATCH, shuffle=True, drop_last=True)
+    framework = BetaVae(AutoEncoder(Encoder(), Decoder()), settings)
+    threading.Thread(target=trainer.fit, args=(framework, loader), daemon=True).start()
+
+    def advance() -> float:
+        allowed.put(None)
+        return losses.get()
+
+    return advance
+
+
 CONTESTANTS: dict[str, Callable[..., Advance]] = {
     "plain": plain_steps,
     "plain + allocator": tuned(plain_steps),
@@ -192,6 +261,8 @@ CONTESTANTS: dict[str, Callable[..., Advance]] = {
 }
 if importlib.util.find_spec("pythae"):
     CONTESTANTS["pythae"] = pythae_steps
+if importlib.util.find_spec("disent"):
+    CONTESTANTS["disent"] = disent_steps
 
 
 def pictures(shape: Shape, count: int = 4096) -> np.ndarray:
