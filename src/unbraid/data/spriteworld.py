@@ -90,14 +90,18 @@ def _draw(
     counts: np.ndarray,
     out: Any,
 ) -> None:
-    """fill ``out`` row by row, five canvas rows to one of the image."""
+    """fill ``out`` row by row, five canvas rows to one of the image.
+
+    Of what a span covers, ``wholly`` holds where whole columns begin and end, ``partly`` the corrections at both ends.
+    """
     size, channels = out.shape[1], out.shape[3]
     canvas = OVERSAMPLING * size
     xs = np.empty(vertices.shape[1], np.int64)
     ys = np.empty(vertices.shape[1], np.int64)
     crossings = np.empty(vertices.shape[1])
     line = np.zeros(canvas, np.uint8)
-    total = np.zeros(size, np.int64)
+    partly = np.zeros(size, np.int64)
+    wholly = np.zeros(size + 1, np.int64)
     for image in range(len(x)):
         count = counts[shape[image]]
         cos, sin = np.cos(np.radians(angle[image])), np.sin(np.radians(angle[image]))
@@ -114,12 +118,15 @@ def _draw(
         if lowest > highest or left > right:
             continue
         for block in range(lowest // OVERSAMPLING, highest // OVERSAMPLING + 1):
-            total[:] = 0
+            partly[:] = 0
+            wholly[:] = 0
             for height in range(max(block * OVERSAMPLING, lowest), min((block + 1) * OVERSAMPLING - 1, highest) + 1):
                 at_vertex = False
                 for k in range(count):
                     at_vertex |= ys[k] == height
-                line[:] = 0
+                if at_vertex:
+                    line[:] = 0
+                covered = -1
                 # Spans just above this height and just below it: together the polygon with its border. They differ
                 # only where a vertex lies.
                 for below in range(2 if at_vertex else 1):
@@ -140,16 +147,27 @@ def _draw(
                     for pair in range(0, found - 1, 2):
                         start = max(np.int64(np.ceil(crossings[pair] - 0.5)), 0)
                         stop = min(np.int64(np.floor(crossings[pair + 1] + 0.5)), canvas - 1)
+                        if at_vertex:
+                            if start <= stop:
+                                line[start : stop + 1] = 1
+                            continue
+                        # Rounding may let neighbours touch; from left to right, what is covered counts once.
+                        start = max(start, covered + 1)
                         if start <= stop:
-                            line[start : stop + 1] = 1
-                for column in range(first, last + 1):
-                    at_left = OVERSAMPLING * column
-                    total[column] += (
-                        line[at_left] + line[at_left + 1] + line[at_left + 2] + line[at_left + 3] + line[at_left + 4]
-                    )
+                            covered = stop
+                            from_column, to_column = start // OVERSAMPLING, stop // OVERSAMPLING
+                            partly[from_column] -= start - OVERSAMPLING * from_column
+                            partly[to_column] += stop + 1 - OVERSAMPLING * to_column
+                            wholly[from_column] += OVERSAMPLING
+                            wholly[to_column] -= OVERSAMPLING
+                if at_vertex:
+                    for fine in range(OVERSAMPLING * first, OVERSAMPLING * (last + 1)):
+                        partly[fine // OVERSAMPLING] += line[fine]
             # The canvas has y upwards, the image downwards.
             row = size - 1 - block
+            through = 0
             for column in range(first, last + 1):
-                grey = np.uint8((255 * total[column] + 12) // (OVERSAMPLING * OVERSAMPLING))
+                through += wholly[column]
+                grey = np.uint8((255 * (through + partly[column]) + 12) // (OVERSAMPLING * OVERSAMPLING))
                 for channel in range(channels):
                     out[image, row, column, channel] = grey
