@@ -63,7 +63,7 @@ def test_training_records_the_regime_and_ends_with_the_same_weights(dots, tmp_pa
     plain = train(objective, dots, out=tmp_path / "b", **options)
     rows = watched.evaluations()
     assert rows["step"].unique().sort().to_list() == [5, 10, 15, 20]
-    assert set(rows["name"]) == {"kl_error", "active", "active_by_variance"}
+    assert set(rows["name"]) == {"kl_error", "active", "active_by_variance", "passive", "mixed"}
     images = dots.images(np.arange(20))
     assert np.array_equal(watched.encode(images), plain.encode(images))
 

@@ -24,6 +24,7 @@ from unbraid.cli.sparse_theory import (
 from unbraid.cli.study import study_report, study_run, study_status
 from unbraid.cli.theory import theory_impossibility
 from unbraid.cli.theory_inspect import theory_beta_range, theory_inspect, theory_theorem
+from unbraid.cli.theory_perturb import theory_eigen, theory_perturb
 from unbraid.cli.train import train_command
 from unbraid.cli.transitions import data_transitions
 from unbraid.cli.traverse import traverse_command
@@ -67,6 +68,8 @@ def commands() -> Tree:
             "inspect": theory_inspect,
             "beta-range": theory_beta_range,
             "theorem": theory_theorem,
+            "eigen": theory_eigen,
+            "perturb": theory_perturb,
             "identifiability": theory_identifiability,
             "collapse": theory_collapse,
             "dimensionality": theory_dimensionality,

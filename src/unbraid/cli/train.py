@@ -13,7 +13,8 @@ from tyro.conf import OmitArgPrefixes, arg
 from unbraid.objectives import Objective
 
 if TYPE_CHECKING:
-    from unbraid.training import Run
+    from unbraid.data import ImageDataset
+    from unbraid.training import Hook, Run
 
 __all__ = ["TrainOptions", "train_command"]
 
@@ -46,6 +47,8 @@ class TrainOptions:
     """Time between checkpoints: what a kill -9 can cost at most."""
     progress: Literal["auto", "bar", "lines", "none"] = "auto"
     """How progress is shown (on stderr)."""
+    watch: Annotated[Literal["nothing", "polarisation"], arg(metavar="NAME")] = "nothing"
+    """polarisation records every 500 steps which latents of a VAE are active (evaluations.csv)."""
     tensorboard: bool = False
     """Also write TensorBoard logs into the run folder."""
     fresh: bool = False
@@ -78,6 +81,7 @@ def train_command(cls: type[Objective]) -> Callable[..., None]:
             log_every=training.log_every,
             checkpoint_seconds=training.checkpoint_seconds,
             progress=training.progress,
+            hooks=_hooks(training.watch, dataset),
             tensorboard=training.tensorboard,
             fresh=training.fresh,
         )
@@ -91,6 +95,14 @@ def train_command(cls: type[Objective]) -> Callable[..., None]:
     }
     run.__doc__ = cls.__doc__
     return run
+
+
+def _hooks(watch: str, dataset: ImageDataset) -> list[Hook]:
+    if watch == "nothing":
+        return []
+    from unbraid.theory import polarisation_hook
+
+    return [polarisation_hook(dataset)]
 
 
 def _tell(run: Run, json: bool) -> None:

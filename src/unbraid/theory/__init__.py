@@ -4,12 +4,20 @@ from unbraid.theory.alignment import Alignment, PrincipalComponents, pca_alignme
 from unbraid.theory.beta_range import BetaRange, BetaStage, beta_range, linear_betas
 from unbraid.theory.bijection import Bijection, bijection
 from unbraid.theory.entangle import EntangledRun, entangle
+from unbraid.theory.fitted import Fitted, fit
 from unbraid.theory.identifiability import Found, fit_toy, matched_correlation
 from unbraid.theory.impossibility import Check, DependenceWarning, binned_sources, check, sample_marginals
 from unbraid.theory.inspection import Inspection, inspect_run, self_consistency
 from unbraid.theory.jacobian import decoder_jacobian, decoder_of
 from unbraid.theory.linear_model import LinearModel, LinearOptimum, linear_vae_optimum
 from unbraid.theory.loss_split import LossSplit, split_reconstruction
+from unbraid.theory.manipulation import (
+    Alignments,
+    manipulation_trials,
+    pick_alignments,
+    save_manipulation,
+    train_restarts,
+)
 from unbraid.theory.marginals import Cdf, Empirical, Marginal, Normal, Uniform, empirical, marginals_of
 from unbraid.theory.mechanisms import linear_elbo_gap, mechanism_contrast
 from unbraid.theory.orthogonal import check_mixing, hadamard, householder, mixing_matrix, random_rotation
@@ -19,6 +27,15 @@ from unbraid.theory.orthogonality import (
     largest_distance,
     nearest_signed_permutation,
     random_distance,
+)
+from unbraid.theory.pca_experiments import pca_trials
+from unbraid.theory.perturbation import (
+    Codec,
+    Manipulation,
+    PerturbationNet,
+    codec_of,
+    noise_directions,
+    train_perturbation,
 )
 from unbraid.theory.polarised import Polarisation, polarisation, polarisation_hook, polarised_share
 from unbraid.theory.sparse_experiments import dimensionality, identifiability, posterior_collapse
@@ -33,29 +50,36 @@ from unbraid.theory.theorem1 import (
 )
 from unbraid.theory.theorem2 import theorem2_bound, theorem2_objective
 from unbraid.theory.toys import Toy, ar_toy, linear_mixing, nonlinear_mixing, pair_toy, smooth_leaky, whitened
+from unbraid.theory.trials import Trial, read_trials, run_trials
 
 __all__ = [
     "WORKED_EXAMPLE",
     "Alignment",
+    "Alignments",
     "BetaRange",
     "BetaStage",
     "Bijection",
     "Cdf",
     "Check",
+    "Codec",
     "DependenceWarning",
     "Empirical",
     "EntangledRun",
+    "Fitted",
     "Found",
     "Inspection",
     "LinearModel",
     "LinearOptimum",
     "LossSplit",
+    "Manipulation",
     "Marginal",
     "Normal",
     "Orthogonality",
+    "PerturbationNet",
     "Polarisation",
     "PrincipalComponents",
     "Toy",
+    "Trial",
     "Uniform",
     "ar_toy",
     "best_noise_loss",
@@ -65,12 +89,14 @@ __all__ = [
     "binned_sources",
     "check",
     "check_mixing",
+    "codec_of",
     "decoder_jacobian",
     "decoder_of",
     "dimensionality",
     "distance_to_orthogonality",
     "empirical",
     "entangle",
+    "fit",
     "fit_toy",
     "hadamard",
     "householder",
@@ -81,16 +107,20 @@ __all__ = [
     "linear_elbo_gap",
     "linear_mixing",
     "linear_vae_optimum",
+    "manipulation_trials",
     "marginals_of",
     "matched_correlation",
     "mechanism_contrast",
     "minimise_noise_loss",
     "mixing_matrix",
     "nearest_signed_permutation",
+    "noise_directions",
     "nonlinear_mixing",
     "orthogonal_noise_loss",
     "pair_toy",
     "pca_alignment",
+    "pca_trials",
+    "pick_alignments",
     "polarisation",
     "polarisation_hook",
     "polarised_share",
@@ -98,8 +128,11 @@ __all__ = [
     "principal_components",
     "random_distance",
     "random_rotation",
+    "read_trials",
     "rotation_energy",
+    "run_trials",
     "sample_marginals",
+    "save_manipulation",
     "self_consistency",
     "smooth_leaky",
     "split_reconstruction",
@@ -107,5 +140,7 @@ __all__ = [
     "theorem1_bound",
     "theorem2_bound",
     "theorem2_objective",
+    "train_perturbation",
+    "train_restarts",
     "whitened",
 ]

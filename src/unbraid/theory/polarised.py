@@ -141,6 +141,7 @@ def polarisation_of(moment: Moment, images: np.ndarray) -> Polarisation:
 def polarisation_hook(data: ImageDataset, *, images: int = 512, every: int = 500, seed: int = 0) -> Hook:
     """Record ``kl_error``, ``active`` and ``active_by_variance`` during training, in ``evaluations.csv``.
 
+    ``passive`` and ``mixed`` count the latents that are off for nearly all images, and for some of them.
     The same images are encoded each time, nothing is decoded.
     """
     if images < 2:
@@ -154,6 +155,8 @@ def polarisation_hook(data: ImageDataset, *, images: int = 512, every: int = 500
             "kl_error": found.kl_error,
             "active": len(found.active),
             "active_by_variance": len(found.active_by_variance),
+            "passive": found.kinds.count("passive"),
+            "mixed": found.kinds.count("mixed"),
         }
 
     return Hook(call, every)

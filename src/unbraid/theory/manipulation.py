@@ -1,0 +1,177 @@
+"""From restarts of a VAE to a data set that breaks its alignment, and the experiment that shows whether it does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from unbraid.data import FactorDataset, Perturbed, counter_rng, load, unit_factors
+from unbraid.errors import UsageError
+from unbraid.metrics import evaluate
+from unbraid.objectives import BetaVAE, Objective, make
+from unbraid.theory.perturbation import Manipulation, codec_of, noise_directions, train_perturbation
+from unbraid.theory.trials import Trial
+from unbraid.training import Run, train
+
+__all__ = ["Alignments", "manipulation_trials", "pick_alignments", "save_manipulation", "train_restarts"]
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Alignments:
+    """Models of the same data by how well they separate its factors."""
+
+    entangled: list[Run]
+    """Lowest mutual information gap first."""
+    disentangled: list[Run]
+    """Highest first."""
+    scores: dict[str, float]
+    """The gap of every run that was looked at, by path."""
+
+
+def train_restarts(
+    objective: Objective, data: FactorDataset, folder: Path, *, restarts: int, steps: int, say: Say = lambda _: None
+) -> list[Run]:
+    """The same objective from several seeds, each into ``folder/SEED``; finished ones are taken as they are."""
+    if restarts < 2:
+        raise UsageError(f"restarts must be at least 2, a better and a worse one, got {restarts}")
+    runs = []
+    for seed in range(restarts):
+        say(f"restart {seed + 1} of {restarts}: {objective.name} on {data.name}, {steps:,} steps")
+        runs.append(train(objective, data, out=folder / str(seed), steps=steps, seed=seed, progress="none"))
+    return runs
+
+
+def pick_alignments(runs: Sequence[Run], data: FactorDataset, *, ensemble: int = 1, seed: int = 0) -> Alignments:
+    """The ``ensemble`` runs with the lowest and with the highest mutual information gap; no run is both."""
+    if not 1 <= ensemble <= len(runs) // 2:
+        raise UsageError(f"ensemble must lie in 1..{len(runs) // 2}, half of the {len(runs)} runs, got {ensemble}")
+    scores = [float(evaluate(run, data, ["mig"], train=5000, test=2, seed=seed)["mig"]) for run in runs]
+    order = np.argsort(scores, kind="stable")
+    return Alignments(
+        [runs[i] for i in order[:ensemble]],
+        [runs[i] for i in order[: -ensemble - 1 : -1]],
+        {str(run.path): score for run, score in zip(runs, scores, strict=True)},
+    )
+
+
+def save_manipulation(found: Manipulation, chosen: Alignments, data: FactorDataset, folder: Path) -> dict[str, Any]:
+    """Write a trained perturbation with its card's numbers, measured on 2,000 images; returns them."""
+    rng = counter_rng(0, 0)
+    index = data.sample_index(2000, rng)
+    before = data.images(index, counter_rng(0, 1)).astype(np.float64) / 255
+    after = Perturbed(data, found.perturbation).images(index, counter_rng(0, 1)).astype(np.float64) / 255
+    factors = unit_factors(data.space, data.space.factors(index))
+    advantages, directions = noise_directions(
+        _posterior(chosen.entangled[0], data, index), _posterior(chosen.disentangled[0], data, index), factors
+    )
+    numbers = {
+        "mean_change": float(np.abs(after - before).mean()),
+        "largest_change": float(np.abs(after - before).max()),
+        "deviation": float(np.sqrt(((after - before) ** 2).mean())),
+        "variance": float(before.var(axis=0).sum()),
+        "variance_after": float(after.var(axis=0).sum()),
+        "noise_advantages": advantages.tolist(),
+        "noise_direction": dict(zip(data.space.names, directions[:, 0].tolist(), strict=True)),
+        "gaps": found.gaps,
+        "entangled": [str(run.path) for run in chosen.entangled],
+        "disentangled": [str(run.path) for run in chosen.disentangled],
+        "mig": chosen.scores,
+    }
+    found.perturbation.save(folder, data, **numbers)
+    return numbers
+
+
+def _posterior(run: Run, data: FactorDataset, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    found = run.describe(data.images(index, counter_rng(0, 1)))
+    return found["mean"].astype(np.float64), np.exp(found["logvar"].astype(np.float64))
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """How one data set of the experiment is perturbed and what is trained on it."""
+
+    epsilon: float
+    beta: float
+
+
+PLANS = {"sprites32": _Plan(0.1, 4.0), "rooms3d-32": _Plan(0.175, 4.0)}
+"""The two data sets of the experiment, with the published epsilons."""
+OTHER_PLAN = _Plan(0.1, 4.0)
+VARIANTS = ("original", "perturbed", "noise")
+
+
+def manipulation_trials(
+    data: str,
+    folder: Path,
+    *,
+    seeds: int = 3,
+    steps: int = 2500,
+    restarts: int = 5,
+    net: str = "mlp:width=128",
+    pattern_steps: int = 400,
+    methods: Sequence[str] = ("beta-vae", "beta-tcvae", "pcl"),
+    say: Say = lambda _: None,
+) -> Iterator[Trial]:
+    """Fresh models on a data set, on its perturbed version and in noise of the same size, scored by MIG and DCI.
+
+    The perturbation is made first, from the best and the worst restart of ``beta-vae`` on the original; it and all runs
+    lie under ``folder`` and are not made twice.
+    """
+    name = data.partition(":")[0]
+    plan = PLANS.get(name, OTHER_PLAN)
+    base = load(data)
+    if not isinstance(base, FactorDataset):
+        raise UsageError(f"data set {data!r} has no factors to separate")
+    latents = len(base.space.sizes)
+    shared: dict[str, Any] = {"latents": latents, "net": net, "learning_rate": 1e-3}
+    source = folder / "perturbation"
+    if not (source / "perturbation.json").exists():
+        objective = BetaVAE(beta=plan.beta, **shared)
+        runs = train_restarts(
+            objective, base, folder / "runs" / "beta-vae-original", restarts=restarts, steps=steps, say=say
+        )
+        chosen = pick_alignments(runs, base)
+        say(f"restarts by mutual information gap: {', '.join(f'{score:.3f}' for score in chosen.scores.values())}")
+        found = train_perturbation(
+            [codec_of(run) for run in chosen.entangled],
+            [codec_of(run) for run in chosen.disentangled],
+            base,
+            epsilon=plan.epsilon,
+            steps=pattern_steps,
+            net=net,
+            learning_rate=1e-3,
+            check_every=50,
+            tell=lambda step, gap: say(f"pattern step {step}: gap {gap:.3f} nats"),
+        )
+        numbers = save_manipulation(found, chosen, base, source)
+        say(f"mean change {numbers['mean_change']:.4f}, largest {numbers['largest_change']:.4f}")
+    recipes = {
+        "original": data,
+        "perturbed": f"perturbed:source={source.absolute()}",
+        "noise": f"perturbed:source={source.absolute()},control=amplitude",
+    }
+    for seed in range(seeds):
+        for method in methods:
+            options = shared | ({"beta": plan.beta} if method.startswith("beta-") else {})
+            for variant in VARIANTS:
+                place = folder / "runs" / f"{method}-{variant}" / str(seed)
+                setting = {"data": name, "model": method, "variant": variant, "steps": steps, "net": net, "seed": seed}
+                task = partial(_train_and_score, make(method, options), recipes[variant], place, steps, seed)
+                yield Trial(f"{name}-{method}-{variant}-seed{seed}", setting, task)
+
+
+def _train_and_score(objective: Objective, data: str, folder: Path, steps: int, seed: int) -> dict[str, Any]:
+    dataset = load(data)
+    run = train(objective, dataset, out=folder, steps=steps, seed=seed, progress="none")
+    scores = evaluate(run, dataset, ["mig", "dci"], train=2000, test=1000, seed=seed)  # type: ignore[arg-type]
+    row: dict[str, Any] = {"mig": float(scores["mig"]), "dci": float(scores["dci"])}
+    found = run.describe(dataset.images(np.arange(0, len(dataset), max(1, len(dataset) // 500)), counter_rng(0, 1)))
+    row["active"] = int((np.exp(found["logvar"]).mean(axis=0) < 0.8).sum()) if "logvar" in found else None
+    return row
