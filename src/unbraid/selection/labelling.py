@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from unbraid.data import ImageDataset, counter_rng
 from unbraid.errors import UsageError
 
-__all__ = ["Describes", "Labels", "active_latents", "label_dataset"]
+__all__ = ["Describes", "Labels", "active_latents", "encode_dataset", "label_dataset"]
 
 
 class Describes(Protocol):
@@ -52,16 +52,19 @@ def label_dataset(
 
     The KL is the exact one of the model's posterior to the prior, averaged over all images of the set.
     """
+    means, kl = encode_dataset(model, data, batch_size=batch_size)
+    active = active_latents(kl, kl_threshold)
+    return Labels(means[:, active], active, kl) if active else None
+
+
+def encode_dataset(model: Describes, data: ImageDataset, *, batch_size: int = 1024) -> tuple[np.ndarray, np.ndarray]:
+    """Mean codes ``[n, d]`` of all images in order, and the mean KL of every latent ``[d]`` in nats."""
     means, divergences = [], []
     for start in range(0, len(data), batch_size):
         index = np.arange(start, min(start + batch_size, len(data)))
         found = model.describe(data.images(index, counter_rng(0, start)))
         if not {"mean", "kl_per_latent"} <= found.keys():
             raise UsageError(f"{model!r} has no Gaussian posterior: surrogate labels need a VAE")
-        means.append(found["mean"])
+        means.append(found["mean"].astype(np.float32))
         divergences.append(found["kl_per_latent"].sum(axis=0, dtype=np.float64))
-    kl = np.sum(divergences, axis=0) / len(data)
-    active = active_latents(kl, kl_threshold)
-    if not active:
-        return None
-    return Labels(np.concatenate(means)[:, active].astype(np.float32), active, kl)
+    return np.concatenate(means), np.sum(divergences, axis=0) / len(data)

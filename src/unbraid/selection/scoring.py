@@ -42,6 +42,7 @@ SCORES: dict[str, str] = {
     "mig": "unbraid.selection.scoring:mig_score",
     "dci": "unbraid.selection.scoring:dci_score",
     "udr": "unbraid.selection.scoring:udr_score",
+    "surrogate-mig": "unbraid.selection.surrogates:surrogate_score",
 }
 """Scores by name, as the functions that compute them."""
 

@@ -13,9 +13,11 @@ from numpy.typing import ArrayLike
 from unbraid.data import ImageDataset, counter_rng
 from unbraid.errors import UsageError
 from unbraid.metrics import Score, mig
+from unbraid.selection.scoring import Verdict
+from unbraid.training import Run
 from unbraid.training.files import replace_file
 
-__all__ = ["Entry", "SurrogateStore", "surrogate_mig"]
+__all__ = ["Entry", "SurrogateStore", "surrogate_mig", "surrogate_score"]
 
 DRAW = 77
 """Purpose of the random numbers that draw the scored images."""
@@ -63,6 +65,13 @@ class SurrogateStore:
     def path_to(self, leaf_run: int) -> list[Entry]:
         """The entries of the root and of one leaf-run."""
         return [entry for entry in self.entries if entry.leaf_run in (0, leaf_run)]
+
+    def find(self, leaf_run: int, depth: int) -> Entry:
+        """The labels of one metaEpoch."""
+        for entry in self.entries:
+            if (entry.leaf_run, entry.depth) == (leaf_run, depth):
+                return entry
+        raise UsageError(f"the store has no labels of leaf-run {leaf_run} at depth {depth}")
 
     def without_leaf_runs_above(self, last: int) -> SurrogateStore:
         """The store that fewer leaf-runs would have given."""
@@ -136,6 +145,23 @@ def surrogate_mig(
         },
         settings={"samples": samples, "bins": bins, "seed": seed},
     )
+
+
+def surrogate_score(
+    runs: Sequence[Run],
+    data: ImageDataset,
+    *,
+    store: str,
+    leaf_runs: int | None = None,
+    seed: int = 0,
+    images: int = 50_000,
+) -> Verdict:
+    """Surrogate MIG as a population's score: ``surrogate-mig:store=FOLDER``; ``leaf_runs`` uses the first few only."""
+    labels = SurrogateStore.load(Path(store))
+    if leaf_runs is not None:
+        labels = labels.without_leaf_runs_above(leaf_runs)
+    scores = [float(surrogate_mig(run, data, labels, samples=images, seed=seed)) for run in runs]
+    return Verdict(float(np.mean(scores)), tuple(scores))
 
 
 def _pairs(store: SurrogateStore, drawn: dict[tuple[int, int], np.ndarray]) -> list[tuple[Entry, np.ndarray]]:
