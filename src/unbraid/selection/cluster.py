@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import socket
 from typing import Any
 
 from unbraid.errors import UsageError
@@ -45,6 +46,7 @@ class RayEngine(Engine):
         }
         try:
             if address is not None:
+                _answers(address)
                 self._ray.init(address=address, **common)
                 return
             self._ray.init(
@@ -53,7 +55,7 @@ class RayEngine(Engine):
                 include_dashboard=False,
                 **common,
             )
-        except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
+        except (OSError, RuntimeError, ValueError) as error:
             where = f"join the Ray cluster at {address!r}" if address else "start a local Ray"
             raise UsageError(f"cannot {where}: {' '.join(str(error).split())}") from error
 
@@ -98,6 +100,15 @@ class RayEngine(Engine):
         except self._ray.exceptions.RayError as error:
             return Outcome(task.key, error=f"the worker was lost: {describe_error(error)}")
         return outcome
+
+
+def _answers(address: str) -> None:
+    """Raise at once if nobody listens at ``host:port``: Ray itself would wait for minutes."""
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if colon and port.isdigit():
+        socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
+    elif address != "auto":
+        raise ValueError("expected HOST:PORT, ray://HOST:PORT or auto")
 
 
 def _import_ray() -> Any:

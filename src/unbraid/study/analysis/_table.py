@@ -32,6 +32,7 @@ SETTING = ("objective", "strength_name", "strength")
 """What is chosen when a model is chosen; the seed is luck."""
 
 _TRAINING = ("reconstruction", "kl", "elbo", "loss", "regularizer")
+_AGAIN = "`unbraid study run FILE --out FOLDER --reevaluate` (nothing is trained anew)"
 _TASK = re.compile(r"(lr|gbt)_(\d+|efficiency)")
 
 
@@ -46,7 +47,7 @@ def tasks_of(table: pl.DataFrame) -> tuple[str, ...]:
     if not found:
         raise UsageError(
             "the table has no downstream columns (lr_100, gbt_100, lr_efficiency, ...); "
-            "let the study compute downstream tasks and run `unbraid study run FILE` again (only evaluation is redone)"
+            f"add 'downstream' to the metrics of [evaluation] and run {_AGAIN}"
         )
     return tuple(sorted(found, key=_task_order))
 
@@ -61,12 +62,9 @@ def require(table: pl.DataFrame, columns: Iterable[str]) -> None:
         elif column in _TRAINING:
             remedy = "training records it; run `unbraid study run FILE` again to collect the table anew"
         elif _TASK.fullmatch(column):
-            remedy = "let the study compute downstream tasks and run `unbraid study run FILE` again"
+            remedy = f"add 'downstream' to the metrics of [evaluation] and run {_AGAIN}"
         else:
-            remedy = (
-                f"add {column!r} to the study's metrics and run `unbraid study run FILE` again "
-                "(only the evaluation is redone), or ask for other columns"
-            )
+            remedy = f"add it to the metrics of [evaluation] and run {_AGAIN}, or ask for other columns"
         raise UsageError(f"the table has no column {column!r}: {remedy}. It has: {', '.join(table.columns)}")
 
 
