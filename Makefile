@@ -7,7 +7,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 export MKL_NUM_THREADS ?= 1
 export NUMBA_NUM_THREADS ?= 1
 
-.PHONY: help demo test test-slow format docs benchmarks clean
+.PHONY: help demo test test-slow format docs pages check-pages benchmarks clean
 
 help:
 	@echo "make demo        train a model on rendered sprites, score it, draw it (a few minutes)"
@@ -15,6 +15,7 @@ help:
 	@echo "make test-slow   the tests that take minutes"
 	@echo "make format      format the code"
 	@echo "make docs        build the documentation into site/"
+	@echo "make pages       build the explorer's pages into the package (needs Node 18 or newer)"
 	@echo "make benchmarks  speed, side by side with plain PyTorch and scikit-learn"
 
 demo: $(VENV)/ready
@@ -38,6 +39,18 @@ format: $(VENV)/ready
 docs: $(VENV)/ready
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir site
 	@echo "open site/index.html"
+
+# What users get is committed, so that they need no Node; CI builds it again and compares.
+pages: pages/node_modules/ready
+	cd pages && npm run --silent build
+
+check-pages: pages/node_modules/ready
+	python3 pages/check_shipped.py
+
+pages/node_modules/ready: pages/package.json pages/package-lock.json
+	@command -v npm >/dev/null || { echo "npm is missing: install Node 18 or newer (on Debian: apt-get install nodejs npm)"; exit 1; }
+	cd pages && npm ci --ignore-scripts --silent
+	@touch $@
 
 benchmarks: $(VENV)/ready
 	$(BIN)/python benchmarks/training.py

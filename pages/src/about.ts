@@ -1,0 +1,46 @@
+/** What a run is, how its training went, which of its files are there. */
+
+import { h, shortly, svg } from "./dom";
+import type { RunData } from "./types";
+
+export function about(run: RunData): HTMLElement {
+  return h(
+    "div",
+    { class: "about-run" },
+    table("Run", run.facts),
+    run.scores.length
+      ? table("Scores", run.scores.map(([name, value, ceiling]) => [name, shortly(value) + (ceiling === null ? "" : ` of ${shortly(ceiling)}`)]))
+      : null,
+    run.history && run.history.step.length > 1 ? curve(run.history) : null,
+    table("Files", run.files.map(([name, bytes]) => [name, bytes === null ? "missing" : `${bytes.toLocaleString("en")} bytes`])),
+  );
+}
+
+function table(title: string, rows: [string, string][]): HTMLElement {
+  return h(
+    "section",
+    {},
+    h("h3", {}, title),
+    h("dl", {}, ...rows.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)])),
+  );
+}
+
+function curve({ step, loss }: { step: number[]; loss: number[] }): HTMLElement {
+  const [width, height] = [480, 140];
+  const [low, high] = [Math.min(...loss), Math.max(...loss)];
+  const last = step[step.length - 1];
+  const x = (value: number) => (width * (value - step[0])) / (last - step[0] || 1);
+  const y = (value: number) => height - (height * (value - low)) / (high - low || 1);
+  const path = step.map((at, i) => `${i ? "L" : "M"}${x(at).toFixed(1)},${y(loss[i]).toFixed(1)}`).join("");
+  return h(
+    "section",
+    {},
+    h("h3", {}, "Training loss"),
+    svg(
+      "svg",
+      { class: "curve", viewBox: `-2 -2 ${width + 4} ${height + 4}`, role: "img", "aria-label": `Loss from ${shortly(loss[0])} at step ${step[0]} to ${shortly(loss[loss.length - 1])} at step ${last}` },
+      svg("path", { d: path }),
+    ) as unknown as HTMLElement,
+    h("p", { class: "hint" }, `${shortly(loss[0])} at step ${shortly(step[0])}, ${shortly(loss[loss.length - 1])} at step ${shortly(last)}`),
+  );
+}

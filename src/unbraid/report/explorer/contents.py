@@ -1,0 +1,204 @@
+"""What the explorer shows of a run; whatever is missing is said, and the rest shown all the same."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from unbraid.data import FactorDataset, ImageDataset, counter_rng
+from unbraid.errors import UsageError
+from unbraid.metrics import mig
+from unbraid.report.explorer.networks import decoder_onnx, encoder_onnx
+from unbraid.training import ACTIVE, Run, open_run
+from unbraid.training.files import read_json
+from unbraid.training.run import CHECKPOINT, HISTORY, INFO
+
+__all__ = ["FILES", "Contents", "look_at"]
+
+FILES = (INFO, CHECKPOINT, HISTORY, "evaluations.csv", "scores.json", "scores-mean.json", "evaluation.json")
+"""Files of a run that the page tells about; the first three belong to every run."""
+BINS = 40
+Result = TypeVar("Result")
+
+
+@dataclass
+class Contents:
+    """The record of a run's page (``pages/src/types.ts`` says the same in its language) and the binary parts."""
+
+    name: str
+    title: str
+    facts: list[tuple[str, str]] = field(default_factory=list)
+    shape: list[int] | None = None
+    latents: list[dict[str, Any]] = field(default_factory=list)
+    factors: list[str] = field(default_factory=list)
+    information: list[list[float]] | None = None
+    """Of each latent (by its index) about each factor, as a share of the factor's entropy."""
+    chance: list[float] = field(default_factory=list)
+    """What a latent that knows nothing would seem to know about each factor in so many samples, in the same unit."""
+    gallery: dict[str, Any] | None = None
+    problems: list[dict[str, str]] = field(default_factory=list)
+    files: list[tuple[str, int | None]] = field(default_factory=list)
+    history: dict[str, list[float]] | None = None
+    scores: list[tuple[str, float, float | None]] = field(default_factory=list)
+    decoder: bytes | None = None
+    encoder: bytes | None = None
+    images: bytes | None = None
+
+    def record(self) -> dict[str, Any]:
+        """What goes to the page as JSON."""
+        entries = asdict(self)
+        del entries["images"]
+        return entries | {"decoder": self.decoder is not None, "encoder": self.encoder is not None}
+
+    def attempt(self, what: str, work: Callable[[], Result]) -> Result | None:
+        """Do a part; if it cannot be done the page says so."""
+        try:
+            return work()
+        except (UsageError, OSError) as error:
+            self.problems.append({"what": what, "detail": str(error)})
+        except Exception as error:  # an own objective or network may fail in its own way
+            self.problems.append({"what": what, "detail": f"{type(error).__name__}: {error}"})
+        return None
+
+
+def look_at(
+    path: Path,
+    load_data: Callable[[Run], ImageDataset] = Run.data,
+    *,
+    images: int = 64,
+    sample: int = 4000,
+    seed: int = 0,
+) -> Contents:
+    """Everything the page shows of a run folder, complete or not.
+
+    ``images`` of the data set can be clicked on, ``sample`` more or less of them tell where the codes lie and which
+    factor each knows; both are the same for all runs on the same data.
+    """
+    if images < 1 or sample < images:
+        raise UsageError(f"images must be at least 1 and sample at least images, got {images} and {sample}")
+    sizes = [(name, file.stat().st_size if (file := path / name).is_file() else None) for name in FILES]
+    if all(size is None for _, size in sizes[:3]):
+        raise UsageError(f"{path} is no run folder: it has none of {', '.join(FILES[:3])}")
+    contents = Contents(path.resolve().name, path.resolve().name)
+    contents.files = [(name, size) for name, size in sizes if size is not None or name in FILES[:3]]
+    run = contents.attempt("What this run is cannot be told.", lambda: open_run(path, device="cpu"))
+    contents.history = contents.attempt("The record of its losses cannot be read.", lambda: _history(path))
+    contents.scores = contents.attempt("Its scores cannot be read.", lambda: _scores(path)) or []
+    if run is None:
+        return contents
+    contents.attempt("Its record is incomplete.", lambda: _describe(contents, run))
+    if contents.attempt("There is no model to look into.", lambda: run.model) is None:
+        return contents
+    data = contents.attempt("The images cannot be shown.", lambda: load_data(run))
+    if data is not None:
+        contents.attempt("Its codes cannot be shown.", lambda: _measure(contents, run, data, images, sample, seed))
+    latents = len(contents.latents) or getattr(run.objective, "latents", 0)
+    if not contents.latents:
+        contents.latents = [_latent(index, None, None, True) for index in range(latents)]
+    contents.decoder = contents.attempt("It draws no images.", lambda: decoder_onnx(run, latents))
+    if contents.decoder is not None:
+        contents.encoder = contents.attempt("Own images cannot be encoded.", lambda: encoder_onnx(run))
+    return contents
+
+
+def _describe(contents: Contents, run: Run) -> None:
+    info = run.info
+    objective, data = info["objective"], info["data"]
+    contents.shape = list(data["shape"])
+    swept = type(run.objective).sweep
+    strength = f", {swept[0]} = {objective['options'][swept[0]]:g}" if swept else ""
+    contents.title = f"{objective['name']}{strength} on {data['name']}"
+    contents.facts = [
+        ("folder", contents.name),
+        ("objective", objective["name"]),
+        *((name, str(value)) for name, value in objective["options"].items()),
+        ("data", f"{data['name']}, {data['images']:,} images of {' × '.join(map(str, data['shape']))}"),
+        ("seed", str(info["seed"])),
+        ("step", f"{info['step']:,}"),
+        ("status", info["status"]),
+    ]
+    if "seconds" in info:
+        contents.facts.append(("training time", f"{info['seconds'] / 60:.1f} minutes"))
+    if info.get("command"):
+        contents.facts.append(("command", " ".join(["unbraid", *map(str, info["command"][1:])])))
+    if not run.finished:
+        detail = f"It was last saved at step {info['step']:,}; what you see is the model as it was then."
+        contents.problems.append({"what": "Training has not finished.", "detail": detail})
+
+
+def _measure(contents: Contents, run: Run, data: ImageDataset, images: int, sample: int, seed: int) -> None:
+    """Where the codes lie, what they know, and the images to start from."""
+    rng = counter_rng(seed, 0)
+    index = data.sample_index(sample, rng)
+    pixels = data.images(index, rng)
+    described = run.describe(pixels, seed=seed)
+    codes = described["mean"] if "mean" in described else run.encode(pixels)
+    kl = described["kl_per_latent"].mean(axis=0) if "kl_per_latent" in described else None
+    spread = codes.std(axis=0)
+    activity = spread if kl is None else kl
+    active = activity > (ACTIVE if kl is not None else 0.01 * activity.max())
+    order = np.argsort(-activity, kind="stable")
+    contents.latents = [
+        _latent(int(j), None if kl is None else float(kl[j]), codes[:, j], bool(active[j])) for j in order
+    ]
+    contents.images = np.ascontiguousarray(pixels[:images]).tobytes()
+    contents.gallery = {
+        "index": index[:images].tolist(),
+        "codes": [[float(value) for value in code] for code in codes[:images]],
+        "factors": None,
+    }
+    if isinstance(data, FactorDataset):
+        factors = data.space.factors(index)
+        varied = [k for k in range(factors.shape[1]) if np.ptp(factors[:, k]) > 0]
+        contents.factors = [data.space.names[k] for k in varied]
+        contents.gallery["factors"] = factors[:images, varied].tolist()
+        if varied:
+            found = mig(codes, factors[:, varied])
+            entropies, values = found.parts["entropy"], np.ptp(factors[:, varied], axis=0) + 1
+            contents.information = np.round(found.parts["information"] / entropies, 4).tolist()
+            # Under independence 2 n I is chi-square distributed; this is its mean.
+            freedom = (found.settings["bins"] - 1) * (values - 1)
+            contents.chance = np.round(freedom / (2 * sample) / entropies, 4).tolist()
+
+
+def _latent(index: int, kl: float | None, codes: np.ndarray | None, active: bool) -> dict[str, Any]:
+    """A slider: its range, a little beyond where the codes lie (the prior's if they say nothing), and their density."""
+    low, high = -3.0, 3.0
+    if codes is not None and active:
+        low, high = (float(edge) for edge in np.quantile(codes, [0.005, 0.995]))
+        room = 0.1 * (high - low)
+        low, high = low - room, high + room
+    counts = np.zeros(BINS) if codes is None else np.histogram(codes, BINS, (low, high))[0]
+    shares = counts / max(counts.max(), 1)
+    return {
+        "index": index,
+        "kl": kl,
+        "active": active,
+        "low": low,
+        "high": high,
+        "histogram": [round(float(share), 3) for share in shares],
+    }
+
+
+def _history(path: Path) -> dict[str, list[float]] | None:
+    from unbraid.training.history import read_table
+
+    table = read_table(path / HISTORY)
+    if "loss" not in table.columns or "step" not in table.columns:
+        return None
+    rows = [(s, v) for s, v in zip(table["step"], table["loss"], strict=True) if v is not None and math.isfinite(v)]
+    thinned = rows[:: max(1, len(rows) // 400)]
+    return {"step": [float(s) for s, _ in thinned], "loss": [float(v) for _, v in thinned]}
+
+
+def _scores(path: Path) -> list[tuple[str, float, float | None]]:
+    for name in ("scores.json", "scores-mean.json"):
+        if (path / name).is_file():
+            scores = read_json(path / name)["scores"].items()
+            return [(key, s["value"], s["ceiling"]) for key, s in scores if s["value"] is not None]
+    return []

@@ -1,0 +1,114 @@
+"""A web server for this machine alone: it knows the files of a site and nothing else.
+
+It listens on the loopback address, answers only requests addressed to it by a loopback name (another name in ``Host``
+means that some web page makes the browser ask), and no path ever reaches the file system.
+"""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Lock
+from urllib.parse import unquote, urlsplit
+
+from unbraid.errors import UsageError
+from unbraid.report.explorer.site import Site
+
+__all__ = ["ADDRESS", "LoopbackServer", "serve"]
+
+ADDRESS = "127.0.0.1"
+TYPES = {
+    "html": "text/html; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+    "css": "text/css; charset=utf-8",
+    "png": "image/png",
+    "txt": "text/plain; charset=utf-8",
+}
+HEADERS = {
+    # The page may talk to this server and run WebAssembly, and may be framed by its own comparison only.
+    "Content-Security-Policy": (
+        "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; "
+        "img-src 'self' data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-cache",
+}
+
+
+class LoopbackServer(ThreadingHTTPServer):
+    """Serves a site on 127.0.0.1; ``port`` 0 takes any free one."""
+
+    daemon_threads = True
+
+    def __init__(self, site: Site, port: int = 0) -> None:
+        if not 0 <= port < 65536:
+            raise UsageError(f"port must lie in 0..65535, got {port}")
+        try:
+            super().__init__((ADDRESS, port), _Handler)
+        except OSError as error:
+            raise UsageError(f"port {port} cannot be used ({error.strerror}); try another one, or 0 for any") from error
+        self.site, self.lock = site, Lock()
+
+    @property
+    def url(self) -> str:
+        return f"http://{ADDRESS}:{self.server_port}/"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: LoopbackServer
+    protocol_version = "HTTP/1.1"
+    server_version, sys_version = "unbraid", ""
+
+    def do_GET(self) -> None:
+        if self.headers.get("Host") not in self._names():
+            self._answer(HTTPStatus.MISDIRECTED_REQUEST, b"this server answers to loopback names only\n")
+            return
+        path = unquote(urlsplit(self.path).path).removeprefix("/")
+        if path == "" or path.endswith("/"):
+            path += "index.html"
+        # A site computes some files when asked; models are not made for several threads.
+        with self.server.lock:
+            content = self.server.site.get(path)
+        if content is None:
+            self._answer(HTTPStatus.NOT_FOUND, b"no such file\n")
+        else:
+            self._answer(HTTPStatus.OK, content, TYPES[path.rpartition(".")[2]])
+
+    def do_HEAD(self) -> None:
+        self.do_GET()
+
+    def _names(self) -> tuple[str, ...]:
+        port = self.server.server_port
+        return tuple(f"{name}:{port}" for name in (ADDRESS, "localhost"))
+
+    def _answer(self, status: HTTPStatus, content: bytes, kind: str = TYPES["txt"]) -> None:
+        self.send_response(status)
+        for name, value in HEADERS.items():
+            self.send_header(name, value)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        if self.command != "HEAD":
+            try:
+                self.wfile.write(content)
+            except (BrokenPipeError, ConnectionResetError):
+                self.close_connection = True  # the reader has left
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (the name the base class gives it)
+        """The browser shows what went wrong; the terminal stays quiet."""
+
+
+def serve(site: Site, *, port: int = 0, browser: bool = True) -> None:
+    """Serve a site until interrupted, and open it in the browser."""
+    import webbrowser
+
+    with LoopbackServer(site, port) as server:
+        print(f"{server.url}  (Ctrl-C to stop)", flush=True)
+        if browser:
+            webbrowser.open(server.url)
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            print()

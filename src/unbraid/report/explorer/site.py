@@ -1,0 +1,88 @@
+"""A site is a set of files by path, made when asked for; it is either written into a folder or served."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Protocol
+
+from unbraid.data import ImageDataset
+from unbraid.errors import UsageError
+from unbraid.report.explorer.contents import Contents, look_at
+from unbraid.report.explorer.packing import ASSETS, asset, data_script, packed_script, page
+from unbraid.training import Run
+from unbraid.training.files import replace_file
+
+__all__ = ["RunSite", "Site", "run_files", "run_site", "write_site"]
+
+
+class Site(Protocol):
+    """Files by their path, such as ``assets/explorer.js``."""
+
+    def paths(self) -> Iterator[str]:
+        """Every file of the folder that :func:`write_site` writes."""
+        ...
+
+    def get(self, path: str) -> bytes | None:
+        """A file's content; ``None`` if there is no such file."""
+        ...
+
+
+class RunSite:
+    """The explorer of one run."""
+
+    def __init__(self, contents: Contents) -> None:
+        self.contents = contents
+        self._files = run_files(contents, "assets/")
+
+    def paths(self) -> Iterator[str]:
+        yield from self._files
+        yield from (f"assets/{name}" for name in ASSETS)
+
+    def get(self, path: str) -> bytes | None:
+        folder, _, name = path.rpartition("/")
+        if folder == "assets":
+            return asset(name) if name in ASSETS else None
+        return self._files.get(path or "index.html")
+
+
+def run_site(
+    path: str | Path, *, data: ImageDataset | None = None, images: int = 64, sample: int = 4000, seed: int = 0
+) -> RunSite:
+    """The explorer of a run folder, on another data set than its own if one is given."""
+
+    def load_data(run: Run) -> ImageDataset:
+        return run.data() if data is None else data
+
+    return RunSite(look_at(Path(path), load_data, images=images, sample=sample, seed=seed))
+
+
+def run_files(contents: Contents, assets: str) -> dict[str, bytes]:
+    """The files of a run's page."""
+    files = {
+        "index.html": page(f"{contents.title} · unbraid", "run", assets),
+        "run.js": data_script("run", contents.record()),
+    }
+    for name, content in (("decoder", contents.decoder), ("encoder", contents.encoder), ("images", contents.images)):
+        if content is not None:
+            files[f"{name}.js"] = packed_script(name, content)
+    return files
+
+
+def write_site(site: Site, folder: str | Path, progress: Callable[[str], None] = lambda _: None) -> int:
+    """Write a site into a folder that any file server can show; returns its size in bytes."""
+    out = Path(folder)
+    size = 0
+    for path in site.paths():
+        content = site.get(path)
+        if content is None:
+            raise UsageError(f"{path} went away while the folder was written; has the run been deleted?")
+        try:
+            (out / path).parent.mkdir(parents=True, exist_ok=True)
+            with replace_file(out / path) as temporary:
+                temporary.write_bytes(content)
+        except OSError as error:
+            raise UsageError(f"cannot write {out / path} ({error.strerror}); choose another folder (--out)") from error
+        progress(path)
+        size += len(content)
+    return size

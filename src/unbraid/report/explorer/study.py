@@ -1,0 +1,172 @@
+"""The table of a study's runs, with a picture of each; explorers of single runs are made when they are opened."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter, OrderedDict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from unbraid.errors import UsageError
+from unbraid.report.explorer.contents import look_at
+from unbraid.report.explorer.looks import data_of, looks
+from unbraid.report.explorer.packing import ASSETS, asset, data_script, page
+from unbraid.report.explorer.site import run_files
+from unbraid.study.folder import EVALUATION, StudyFolder, open_study, scores_file
+from unbraid.study.table import TABLE, score_columns
+from unbraid.training import open_run
+from unbraid.training.files import read_json
+
+__all__ = ["StudySite", "study_site"]
+
+SHOWN = ("mig", "dci_disentanglement", "factor_vae", "sap", "modularity", "udr", "reconstruction", "kl")
+"""Scores that the table shows at first, where they were measured."""
+KEPT = 6
+"""Explorers held in memory; each has a few megabytes."""
+PATH = re.compile(r"runs/(\d{5})/([a-z]+\.[a-z]+)")
+
+
+class StudySite:
+    """The explorer of a study: a table, and below ``runs/`` a picture and an explorer per run.
+
+    ``limit`` bounds how many runs get their picture and explorer when all is written into a folder; a server makes
+    them for any run that is asked for.
+    """
+
+    def __init__(self, folder: StudyFolder, *, limit: int | None = None, images: int = 64, sample: int = 4000) -> None:
+        if limit is not None and limit < 0:
+            raise UsageError(f"limit must not be negative, got {limit}")
+        self.folder, self.images, self.sample = folder, images, sample
+        begun = [index for index in range(len(folder.study)) if folder.run(index).is_dir()]
+        self.limited = limit is not None and limit < len(begun)
+        self._pages = set(begun[:limit]) if self.limited else None
+        self._begun = len(begun)
+        self._explorers: OrderedDict[int, dict[str, bytes]] = OrderedDict()
+        self._pictures: dict[tuple[int, int], bytes | None] = {}
+
+    def paths(self) -> Iterator[str]:
+        yield from ("index.html", "study.js")
+        yield from (f"assets/{name}" for name in ASSETS)
+        for index in sorted(self._pages) if self._pages is not None else self._all():
+            names = list(self._explorer(index))
+            picture = [] if self._picture(index) is None else ["looks.png"]
+            yield from (f"runs/{index:05d}/{name}" for name in [*names, *picture])
+
+    def get(self, path: str) -> bytes | None:
+        if path in ("", "index.html"):
+            return page(f"{self.folder.study.name} · unbraid", "study", "assets/")
+        if path == "study.js":
+            return data_script("study", self.record())
+        if path.startswith("assets/"):
+            name = path.removeprefix("assets/")
+            return asset(name) if name in ASSETS else None
+        match = PATH.fullmatch(path)
+        if match is None or not self._has_page(int(match[1])):
+            return None
+        index, name = int(match[1]), match[2]
+        return self._picture(index) if name == "looks.png" else self._explorer(index).get(name)
+
+    def record(self) -> dict[str, Any]:
+        """What goes to the page as JSON: read anew each time, since a study may be at work."""
+        agreement = _agreement(self.folder)
+        rows = [row for index in self._all() if (row := self._row(index, agreement)) is not None]
+        measured = Counter(name for row in rows for name, value in row["scores"].items() if value is not None)
+        shown = [name for name in SHOWN if name in measured]
+        notes = []
+        if self.limited and self._pages is not None:
+            notes.append(
+                f"This folder holds explorers and pictures of the first {len(self._pages)} of {self._begun} runs; "
+                "`unbraid explore` on the study's own folder makes them for every run."
+            )
+        return {
+            "name": self.folder.study.name,
+            "rows": rows,
+            "columns": [*shown, *sorted(set(measured) - set(shown))],
+            "shown": shown,
+            "planned": len(self.folder.study),
+            "notes": notes,
+        }
+
+    def _all(self) -> Iterator[int]:
+        return (index for index in range(len(self.folder.study)) if self.folder.run(index).is_dir())
+
+    def _has_page(self, index: int) -> bool:
+        inside = index < len(self.folder.study) and self.folder.run(index).is_dir()
+        return inside and (self._pages is None or index in self._pages)
+
+    def _row(self, index: int, agreement: dict[int, float]) -> dict[str, Any]:
+        spec, run = self.folder.study[index], self.folder.run(index)
+        row: dict[str, Any] = {
+            "index": index,
+            "folder": f"{index:05d}",
+            "data": spec.data,
+            "objective": spec.objective,
+            "strength_name": spec.parameter,
+            "strength": spec.strength,
+            "seed": spec.seed,
+            "steps": spec.steps,
+            "error": None,
+            "scores": {},
+            "page": self._has_page(index),
+        }
+        try:
+            row["status"] = self.folder.state(index)
+            failure = self.folder.failure(index)
+            row["error"] = None if failure is None else str(failure["error"])
+            if row["status"] == "evaluated":
+                row["scores"] = _scores(run) | ({"udr": agreement[index]} if index in agreement else {})
+        except (UsageError, KeyError) as error:
+            row |= {"status": "damaged", "error": str(error)}
+        return row
+
+    def _explorer(self, index: int) -> dict[str, bytes]:
+        """The page of one run; the latest few are kept."""
+        if index not in self._explorers:
+            found = look_at(self.folder.run(index), data_of, images=self.images, sample=self.sample)
+            found.name = f"{self.folder.study.name} {index:05d}"
+            self._explorers[index] = run_files(found, "../../assets/")
+            if len(self._explorers) > KEPT:
+                self._explorers.popitem(last=False)
+        self._explorers.move_to_end(index)
+        return self._explorers[index]
+
+    def _picture(self, index: int) -> bytes | None:
+        """A PNG of what a run draws; ``None`` while there is nothing to draw."""
+        checkpoint = self.folder.run(index) / "checkpoint.safetensors"
+        key = (index, checkpoint.stat().st_mtime_ns if checkpoint.exists() else 0)
+        if key not in self._pictures:
+            try:
+                self._pictures[key] = looks(open_run(self.folder.run(index), device="cpu"))
+            except UsageError:
+                self._pictures[key] = None
+        return self._pictures[key]
+
+
+def study_site(path: str | Path, *, limit: int | None = None, images: int = 64, sample: int = 4000) -> StudySite:
+    """The explorer of a study's folder."""
+    return StudySite(open_study(path), limit=limit, images=images, sample=sample)
+
+
+def _scores(run: Path) -> dict[str, float | None]:
+    """Scores of the mean representation and losses, without ceilings, to four digits."""
+    columns: dict[str, float | None] = dict(read_json(run / EVALUATION)["losses"])
+    for name, record in read_json(scores_file(run, "mean"))["scores"].items():
+        columns |= score_columns(name, record)
+    kept = {name: value for name, value in columns.items() if not name.endswith("_ceiling")}
+    return {n: float(f"{v:.4g}") if v is not None and math.isfinite(v) else None for n, v in kept.items()}
+
+
+def _agreement(folder: StudyFolder) -> dict[int, float]:
+    """UDR from the study's table, if it has been written: it compares runs and takes a while."""
+    import polars as pl
+
+    path = folder.path / TABLE
+    if not path.exists():
+        return {}
+    table = pl.read_parquet(path)
+    if "udr" not in table.columns:
+        return {}
+    known = table.select("index", "udr").drop_nulls().unique("index")
+    return {int(index): round(float(value), 4) for index, value in known.iter_rows()}
