@@ -26,6 +26,7 @@ from unbraid.cli.study import study_report, study_run, study_status
 from unbraid.cli.theory import theory_impossibility
 from unbraid.cli.theory_inspect import theory_beta_range, theory_inspect, theory_theorem
 from unbraid.cli.theory_perturb import theory_eigen, theory_perturb
+from unbraid.cli.theory_study import theory_study
 from unbraid.cli.train import train_command
 from unbraid.cli.transitions import data_transitions
 from unbraid.cli.traverse import traverse_command
@@ -72,6 +73,7 @@ def commands() -> Tree:
             "theorem": theory_theorem,
             "eigen": theory_eigen,
             "perturb": theory_perturb,
+            "study": theory_study,
             "identifiability": theory_identifiability,
             "collapse": theory_collapse,
             "dimensionality": theory_dimensionality,

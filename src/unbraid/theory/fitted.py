@@ -51,8 +51,8 @@ class Fitted:
 
     @property
     def aligned(self) -> Alignment:
-        """The mean Jacobian against the principal directions of the data."""
-        return pca_alignment(self.jacobians.mean(axis=0), self.points)
+        """The active columns of the mean Jacobian against the principal directions of the data."""
+        return pca_alignment(self.jacobians[:, :, self.active].mean(axis=0), self.points)
 
     def to_row(self, *, seed: int = 0) -> dict[str, Any]:
         """Everything the studies tabulate, as plain values; ``None`` where a model has no such number."""
@@ -63,6 +63,7 @@ class Fitted:
             "distance": None if found is None else found.mean,
             "contrast": None if found is None else float(found.contrast.mean()),
             "degenerate": None if found is None else found.degenerate,
+            "angle": float(self.aligned.angles.max()) if 0 < len(self.active) <= self.points.shape[1] else None,
             "ds": float(disentanglement_score(self.codes, self.factors, seed=seed)),
             "ds_literal": float(disentanglement_score(self.codes, self.factors, mode="literal", seed=seed)),
             "mig": float(mig(self.codes, self.factors)),

@@ -1,0 +1,124 @@
+"""Tables and pictures of the theory's experiments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from unbraid.errors import unknown_name
+
+if TYPE_CHECKING:
+    import polars
+
+__all__ = ["STUDIES", "draw_trials", "summarise_trials", "trial_table"]
+
+_INK, _QUIET = "#1f2430", "#6b7280"
+_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#999999", "#1f2430")
+
+
+@dataclass(frozen=True)
+class _View:
+    """How an experiment is read: what tells its cells apart, and which numbers they hold."""
+
+    cells: tuple[str, ...]
+    values: tuple[str, ...]
+    panels: tuple[str, ...]
+    """The numbers that are drawn, a panel each."""
+
+
+STUDIES = {
+    "orthogonality": _View(
+        ("data", "model"), ("distance", "contrast", "ds", "ds_literal", "active"), ("distance", "ds")
+    ),
+    "degeneracy": _View(("ratio",), ("distance", "ds", "ds_literal", "degenerate"), ("distance", "ds")),
+    "polarised": _View(("data", "latents"), ("polarised_share", "kl_error", "active"), ("polarised_share", "kl_error")),
+    "manipulation": _View(("data", "model", "variant"), ("mig", "dci", "active"), ("mig", "dci")),
+}
+_WORDS = {
+    "distance": "distance to orthogonality",
+    "ds": "disentanglement score",
+    "ds_literal": "disentanglement score as published",
+    "contrast": "mechanism contrast (nats)",
+    "degenerate": "share of degenerate Jacobians",
+    "polarised_share": "share of training in the polarised regime",
+    "kl_error": "error of the simplified KL at the end",
+    "active": "active latents",
+    "mig": "MIG",
+    "dci": "DCI",
+}
+
+
+def summarise_trials(study: str, rows: polars.DataFrame) -> polars.DataFrame:
+    """One row per cell: how many trials, and mean, standard deviation and count of every number that is there."""
+    import polars
+
+    view = _view(study)
+    columns = [polars.len().alias("trials")]
+    for value in view.values:
+        number = polars.col(value).cast(polars.Float64)
+        columns += [
+            number.mean().alias(value),
+            number.std().alias(f"{value}_sd"),
+            number.count().alias(f"{value}_count"),
+        ]
+    return rows.group_by(view.cells, maintain_order=True).agg(columns)
+
+
+def trial_table(study: str, rows: polars.DataFrame) -> str:
+    """Markdown: mean ± standard deviation over seeds; a number in brackets says how many trials had one."""
+    view = _view(study)
+    lines = [
+        "| " + " | ".join([*view.cells, "trials", *(_WORDS[value] for value in view.values)]) + " |",
+        "|" + "---|" * (len(view.cells) + 1 + len(view.values)),
+    ]
+    for row in summarise_trials(study, rows).iter_rows(named=True):
+        cells = [str(row[cell]) for cell in view.cells] + [str(row["trials"])]
+        for value in view.values:
+            count = row[f"{value}_count"]
+            if not count:
+                cells.append("–")
+                continue
+            spread = row[f"{value}_sd"]
+            text = f"{row[value]:.3f}" + ("" if spread is None else f" ± {spread:.3f}")
+            cells.append(text if count == row["trials"] else f"{text} ({count})")
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def draw_trials(study: str, rows: polars.DataFrame, path: Path) -> None:
+    """A dot per trial and a bar at the mean of each cell; a panel for each number."""
+    from matplotlib.figure import Figure
+
+    view = _view(study)
+    summary = summarise_trials(study, rows)
+    labels = ["\n".join(str(row[cell]) for cell in view.cells) for row in summary.iter_rows(named=True)]
+    hues = list(dict.fromkeys(summary[view.cells[-1]].to_list()))
+    figure = Figure(figsize=(max(4.0, 0.85 * len(labels)) + 0.6, 2.9 * len(view.panels)), layout="constrained")
+    for axis, value in zip(figure.subplots(len(view.panels), 1, squeeze=False)[:, 0], view.panels, strict=True):
+        for place, row in enumerate(summary.iter_rows(named=True)):
+            cell = rows
+            for name in view.cells:
+                cell = cell.filter(cell[name] == row[name])
+            found = cell[value].drop_nulls().to_numpy()
+            colour = _COLOURS[hues.index(row[view.cells[-1]]) % len(_COLOURS)]
+            spots = place + np.linspace(-0.15, 0.15, len(found)) if len(found) > 1 else [place] * len(found)
+            axis.plot(spots, found, "o", color=colour, markersize=4.5, alpha=0.75, markeredgewidth=0)
+            if len(found):
+                axis.plot([place - 0.28, place + 0.28], [found.mean()] * 2, color=colour, linewidth=2)
+        axis.set_xticks(range(len(labels)), labels, fontsize=7)
+        axis.set_xlim(-0.6, len(labels) - 0.4)
+        axis.set_ylim(bottom=min(0, axis.get_ylim()[0]))
+        axis.set_title(_WORDS[value], fontsize=9, loc="left", color=_INK)
+        axis.spines[["top", "right"]].set_visible(False)
+        axis.tick_params(colors=_INK, labelsize=7)
+        axis.grid(axis="y", color=_QUIET, alpha=0.2, linewidth=0.6)
+    figure.savefig(path, dpi=150)
+
+
+def _view(study: str) -> _View:
+    if study not in STUDIES:
+        raise unknown_name("study", study, STUDIES)
+    return STUDIES[study]
