@@ -132,3 +132,35 @@ def test_importing_the_scores_imports_neither_torch_nor_the_heavy_parts_of_scipy
     heavy = "torch", "sklearn", "numba", "scipy.stats", "scipy.optimize"
     code = f"import sys, unbraid.metrics; print([m for m in {heavy} if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+class Measured:
+    """Images whose two pixels are continuous factors, rounded: the second one falls as the first one rises."""
+
+    factor_names = ("height", "weight")
+    values = np.stack([np.arange(200) / 7, np.exp(-np.arange(200) / 50)], axis=1)
+
+    def factors(self, index):
+        return self.values[index]
+
+    def images(self, index, rng=None):
+        return np.asarray(index, dtype=np.uint8).reshape(-1, 1, 1, 1)
+
+    def sample_index(self, n, rng):
+        return rng.integers(200, size=n)
+
+
+def test_measured_factors_are_scored_by_their_ranks():
+    # Both factors are monotone in the position, so one code that follows it has rank correlation 1 with either; a
+    # one-to-one assignment gives the other factor the constant code: (1 + 0) / 2.
+    def encode(images):
+        position = images.reshape(-1).astype(float)
+        return np.stack([position**3, np.zeros_like(position)], axis=1)
+
+    scores = evaluate(encode, Measured(), train=100)
+    assert float(scores["mcc"]) == pytest.approx(0.5)
+    applicable = [entry.name for entry in METRICS.values() if entry.by_rank or entry.needs == "codes"]
+    assert list(scores) == applicable
+    assert scores["mcc"].settings["samples"] == 100
+    with pytest.raises(UsageError, match="mig needs factors on a grid"):
+        evaluate(encode, Measured(), ["mig"], train=100)

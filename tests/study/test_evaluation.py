@@ -74,6 +74,16 @@ def test_data_without_factors_are_measured_by_the_codes_alone(tmp_path):
     assert list(scores) == ["gaussian_total_correlation"]
 
 
+def test_tracks_are_measured_by_the_scores_by_rank(tmp_path):
+    data = load("natural-sprites:size=8,channels=1")
+    run = train(objectives.make("pcl", OPTIONS), data, out=tmp_path, steps=3, batch_size=4, progress="none")
+    plan = Evaluation(metrics=("mig", "mcc"), train=100, options={"mig": {"bins": 5}})
+    scores = score_run(run, data, plan, "mean")
+    assert list(scores) == ["mcc"]
+    assert len(scores["mcc"].parts["per_factor"]) == 5
+    assert len(shared_codes(run, data, images=10, seed=0)[0]) == 10
+
+
 def test_shared_codes_are_mean_codes_of_the_same_images(run, data):
     codes, kl = shared_codes(run, data, images=40, seed=1)
     again, _ = shared_codes(run, data, images=40, seed=1)

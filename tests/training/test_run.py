@@ -72,6 +72,9 @@ def test_what_a_model_cannot_do_is_said(run, dots, tmp_path):
     with pytest.raises(UsageError, match="no sampled representation"):
         plain.encode(dots.images([0]), kind="sampled")
     assert summarise(plain, dots, images=10).elbo is None
+    contrast = unbraid.train("pcl", dots, steps=2, batch_size=4, out=tmp_path / "pcl", progress="none")
+    found = summarise(contrast, dots, images=10)
+    assert (found.reconstruction, found.kl, found.elbo, found.active) == (None, None, None, None)
 
 
 def test_a_missing_run_names_its_neighbours(run):
