@@ -34,9 +34,9 @@ RUN = {
     ),
     "matrices": _text(
         """Rows are latents, most informative first; columns are factors. A representation that came apart has one
-        dark cell in each column and no two in a row. Two dark cells in a row: one latent mixes two factors. Two in a
-        column: a factor is spread over two latents. Dead latents have no shade: what they seem to know comes from
-        codes that hardly move."""
+        strong cell in each column and no two in a row. Two strong cells in a row: one latent mixes two factors. Two
+        in a column: a factor is spread over two latents. Dead latents have no shade: what they seem to know comes
+        from codes that hardly move."""
     ),
     "scatters": _text(
         """Every factor is paired with one latent, no latent twice, so that the rank correlations add up to the most.
@@ -77,7 +77,7 @@ COMPARED = {
     ),
     "matrices": _text(
         """Mutual information of each latent with each factor, in nats; shades are scaled to each run's own largest
-        value. One dark cell per column and no two in a row is how it looks when factors came apart."""
+        value. One strong cell per column and no two in a row is how it looks when factors came apart."""
     ),
 }
 
@@ -155,5 +155,17 @@ ANSWERS = {
     "downstream_pairs": _text(
         """One point per run. A cloud that rises to the right means that runs which score higher also need fewer
         labels."""
+    ),
+    "method_scores": _text(
+        """Means over seeds of every method and score. Framed: better than the next by a t-test (p < 0.05). Look for a
+        row that is strong throughout, and mind that a frame among many cells can be luck."""
+    ),
+    "mean_ranks": _text(
+        """Ranks of the methods within each data set and score, averaged: shorter is better. Methods that differ by
+        less than chance would give are told apart in the tests below."""
+    ),
+    "rank_tests": _text(
+        """Difference of mean ranks of two methods, and how often chance alone gives one as large. Below 0.05 the
+        first is ahead (negative difference) or behind by more than luck; with many pairs, ask for less."""
     ),
 }

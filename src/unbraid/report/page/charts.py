@@ -123,16 +123,18 @@ def scatter(
     width, height = size
     xs, ys = _joined([one.x for one in series]), _joined([one.y for one in series])
     both = np.concatenate([xs, ys]) if diagonal else None
-    logarithmic = logarithmic and bool(len(xs)) and min(xs.min(), ys.min()) > 0
+    if logarithmic and len(xs):
+        least, most = min(xs.min(), ys.min()), max(xs.max(), ys.max())
+        logarithmic = bool(least > 0 and most > 10 * least)
     across = Scale.over(xs if both is None else both, _LEFT, width - _RIGHT, logarithmic=logarithmic, pad=0.04)
-    up = Scale.over(ys if both is None else both, height - _BOTTOM, _TOP, logarithmic=logarithmic, pad=0.06)
+    up = Scale.over(ys if both is None else both, height - _BOTTOM, _TOP, logarithmic=logarithmic, pad=0.04)
     body = _frame(across, up, title, x_label, y_label, size)
     if diagonal:
         line = f"M{across(across.low)} {up(up.low)}L{across(across.high)} {up(up.high)}"
         body.append(tag("path", d=line, class_="guide"))
     for one in series:
         dots = "".join(f"M{across(a)} {up(b)}h0" for a, b in zip(one.x, one.y, strict=True))
-        body.append(tag("path", d=dots, class_=f"dots {_tone(one.tone)}"))
+        body.append(tag("path", d=dots, class_=f"dots {'few ' if len(xs) < 150 else ''}{_tone(one.tone)}"))
     return _svg(body, f"{title}: {y_label} against {x_label}. {about or f'{len(xs)} points'}", size)
 
 
@@ -153,7 +155,7 @@ def strips(groups: Sequence[Series], title: str, *, x_label: str) -> Html:
         body.append(_text(one.name, left - 8, middle + 4, "end"))
         spread = (np.arange(len(one.x)) * 0.618 % 1 - 0.5) * 0.5 * row
         dots = "".join(f"M{across(v)} {middle + s:.1f}h0" for v, s in zip(one.x, spread, strict=True))
-        body.append(tag("path", d=dots, class_=f"dots {_tone(one.tone)}"))
+        body.append(tag("path", d=dots, class_=f"dots {'few ' if len(values) < 150 else ''}{_tone(one.tone)}"))
         if len(one.x):
             at = across(float(np.median(one.x)))
             body.append(tag("path", d=f"M{at} {middle - 10}v20", class_="median"))
@@ -206,7 +208,7 @@ def bullet(value: float, ceiling: float, low: float = 0.0, high: float = 1.0) ->
 
 def dot_rows(rows: Sequence[tuple[str, Sequence[float], float]], title: str, tones: Sequence[int]) -> Html:
     """A row per score with a dot per run between 0 and 1, and a tick at what could be reached."""
-    row, left = 24, 134
+    row, left = 24, 150
     bottom = _TOP + row * len(rows)
     across = Scale(0.0, 1.0, left, WIDTH - _RIGHT)
     body: list[Html] = [tag("text", title, x=0, y=14, class_="name")]

@@ -104,21 +104,22 @@ def _curves(looks: Sequence[Look], names: Sequence[str]) -> Section | None:
 
 
 def _scores(looks: Sequence[Look], names: Sequence[str]) -> Section | None:
-    known = [name for name in METRICS if any(name in (one.scores or {}) for one in looks)]
-    if not known:
+    shown = [name for name in METRICS if any(name in (one.scores or {}) for one in looks)]
+    if not shown:
         return None
     rows, dots = [], []
-    for name in known:
+    for name in shown:
         found = [(one.scores or {}).get(name) for one in looks]
         values = [math.nan if score is None else score.value for score in found]
         ceilings = [score.ceiling for score in found if score is not None and math.isfinite(score.ceiling)]
         sign = 1 if METRICS[name].higher_is_better else -1
-        best = max((sign * v for v in values if math.isfinite(v)), default=math.nan)
+        known_values = [sign * value for value in values if math.isfinite(value)]
+        best = max(known_values) if len(known_values) > 1 else math.nan
         cells = [
             tag(
                 "td",
                 number(value),
-                tag("span", " (best)", class_="unseen") if sign * value == best and len(looks) > 1 else None,
+                tag("span", " (best)", class_="unseen") if sign * value == best else None,
                 class_="num best" if sign * value == best else "num",
                 data_score=name,
                 data_value=repr(value),
@@ -126,7 +127,7 @@ def _scores(looks: Sequence[Look], names: Sequence[str]) -> Section | None:
             for value in values
         ]
         bound = "lower is better" if sign < 0 else number(max(ceilings)) if ceilings else "-"
-        head = tag("th", score_name(name), tag("small", METRICS[name].about), scope="row")
+        head = tag("th", score_name(name), scope="row", title=METRICS[name].about)
         rows.append(tag("tr", head, tag("td", bound, class_="num"), cells))
         if METRICS[name].range == (0.0, 1.0):
             dots.append((score_name(name), values, max(ceilings, default=math.nan)))
@@ -135,9 +136,16 @@ def _scores(looks: Sequence[Look], names: Sequence[str]) -> Section | None:
         [tag("th", t, scope="col", class_="num" if i else None) for i, t in enumerate(["Score", "ceiling", *names])],
     )
     table = tag(
-        "table", tag("caption", "Scores side by side"), tag("thead", head), tag("tbody", rows), class_="data scores"
+        "table",
+        tag("caption", "Scores side by side", class_="unseen"),
+        tag("thead", head),
+        tag("tbody", rows),
+        class_="data scores",
     )
-    sources = "; ".join(f"{name}: {one.scores_from or 'none'}" for name, one in zip(names, looks, strict=True))
+    told = [one.scores_from or "No scores." for one in looks]
+    sources = " ".join(f"{name}: {text}" for name, text in zip(names, told, strict=True))
+    if len(set(told)) == 1:
+        sources = told[0]
     return section(
         "Scores",
         figure(

@@ -78,7 +78,7 @@ def walks(look: Look, limit: int | None = None, prefix: str = "") -> Html:
     alive: list[Html] = []
     dead: list[Html] = []
     for row, latent in enumerate(found.latents):
-        kl = None if found.kl is None else float(found.kl[row])
+        kl = None if look.kl is None or latent >= len(look.kl) else float(look.kl[latent])
         carries = [factor for factor, (code, strength) in known.items() if code == latent and strength > 0.5]
         aside = [
             None if kl is None else tag("span", f"KL {number(kl)}"),
@@ -100,7 +100,7 @@ def active_latents(look: Look) -> Section | None:
     """How much each latent carries."""
     if look.kl is None:
         return None
-    return section("Active latents", figure(RUN["latents"].format(active=ACTIVE), kl_bars(look)))
+    return section("Active latents", figure(RUN["latents"].format(active=ACTIVE), kl_bars(look), class_="side"))
 
 
 def kl_bars(look: Look, title: str = "KL per latent", tone: int = 0) -> Html:

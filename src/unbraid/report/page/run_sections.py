@@ -45,7 +45,7 @@ def gaps(missing: Sequence[Gap]) -> Html | None:
     """What is missing, why, and what to do."""
     if not missing:
         return None
-    items = [note(tag("b", f"Missing: {gap.what}. "), gap.why.rstrip("."), ".", try_=gap.command) for gap in missing]
+    items = [note(tag("b", f"Missing: {gap.what}"), f" – {gap.why.rstrip('.')}.", try_=gap.command) for gap in missing]
     return tag("div", items, class_="gaps")
 
 
@@ -64,7 +64,7 @@ def tiles(look: Look) -> Html:
         if look.scores and name in look.scores:
             score = look.scores[name]
             bound = "" if math.isnan(score.ceiling) else f"of {number(score.ceiling)}"
-            shown.append((score_name(name), number(score.value), bound))
+            shown.append((name.upper(), number(score.value), bound))
     return tag(
         "ul",
         [tag("li", tag("span", name), tag("b", value), tag("small", extra)) for name, value, extra in shown],

@@ -26,9 +26,12 @@ def scores_section(look: Look) -> Section | None:
     """The table of a run's scores."""
     if not look.scores:
         return None
-    head = tag("tr", [tag("th", text, scope="col") for text in ("Score", "Value", "Against its ceiling")])
+    kinds = {"Score": None, "Value": "num", "Against its ceiling": None}
+    head = tag("tr", [tag("th", text, scope="col", class_=kind) for text, kind in kinds.items()])
     rows = [tag("tr", row) for name, score in look.scores.items() for row in _rows(name, score)]
-    table = tag("table", tag("caption", "Scores"), tag("thead", head), tag("tbody", rows), class_="data scores")
+    table = tag(
+        "table", tag("caption", "Scores", class_="unseen"), tag("thead", head), tag("tbody", rows), class_="data scores"
+    )
     return section("Scores", figure(f"{RUN['scores']} {look.scores_from}", scroll(table, "Scores")))
 
 

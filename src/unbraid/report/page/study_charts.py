@@ -31,7 +31,9 @@ def draw(name: str, answer: pl.DataFrame, published: pl.DataFrame | None = None)
 
 
 def _table(answer: pl.DataFrame) -> Html:
-    rows = [list(row) for row in answer.head(_TABLE).iter_rows()]
+    names = {"metric": score_name, "objective": objective_name}
+    plain = [names.get(column, lambda value: value) for column in answer.columns]
+    rows = [[name(value) for name, value in zip(plain, row, strict=True)] for row in answer.head(_TABLE).iter_rows()]
     more = f" (first {_TABLE} of {len(answer):,} rows)" if len(answer) > _TABLE else ""
     return data_table(answer.columns, rows, f"Numbers{more}")
 
@@ -46,13 +48,22 @@ def _tones(answer: pl.DataFrame) -> dict[str, int]:
     return {name: tone for tone, name in enumerate(names)}
 
 
-def _by_set(answer: pl.DataFrame, charts: Callable[[pl.DataFrame], Sequence[Html]], kind: str = "grid") -> Html:
-    """One grid of charts per data set, each under its name."""
+def _by_set(answer: pl.DataFrame, charts: Callable[[pl.DataFrame], Sequence[Html]]) -> Html:
+    """One grid of charts per data set, under its name if there are several."""
+    names = _sets(answer)
     parts = [
-        fragment(tag("h4", name), tag("div", charts(answer.filter(pl.col("data") == name)), class_=kind))
-        for name in _sets(answer)
+        fragment(
+            tag("h4", name) if len(names) > 1 else None,
+            tag("div", charts(answer.filter(pl.col("data") == name)), class_="grid"),
+        )
+        for name in names
     ]
     return fragment(parts)
+
+
+def _one_each(answer: pl.DataFrame, chart: Callable[[pl.DataFrame, str], Html], kind: str = "grid") -> Html:
+    """One chart per data set, side by side."""
+    return tag("div", [chart(answer.filter(pl.col("data") == name), name) for name in _sets(answer)], class_=kind)
 
 
 def _places(answer: pl.DataFrame) -> dict[tuple[str, float | None], float]:
@@ -114,17 +125,15 @@ def _strength_curves(answer: pl.DataFrame) -> Html:
 def _pairs(answer: pl.DataFrame, x: str, y: str, labels: tuple[str, str], same: bool) -> Html:
     tones = _tones(answer)
 
-    def charts(here: pl.DataFrame) -> list[Html]:
+    def chart(here: pl.DataFrame, data: str) -> Html:
         series = []
         for name, tone in tones.items():
             runs = here.filter(pl.col("objective") == name).drop_nulls([x, y])
             series.append(Series(name, runs[x].to_numpy().astype(float), runs[y].to_numpy().astype(float), tone))
         about = f"{len(here)} runs"
-        return [
-            scatter(series, about, x_label=labels[0], y_label=labels[1], diagonal=same, logarithmic=same, about=about)
-        ]
+        return scatter(series, data, x_label=labels[0], y_label=labels[1], diagonal=same, logarithmic=same, about=about)
 
-    return fragment(legend([objective_name(name) for name in tones]), _by_set(answer, charts))
+    return fragment(legend([objective_name(name) for name in tones]), _one_each(answer, chart))
 
 
 def _correlation_pairs(answer: pl.DataFrame) -> Html:
@@ -137,25 +146,30 @@ def _downstream_pairs(answer: pl.DataFrame) -> Html:
 
 
 def _correlations(answer: pl.DataFrame, rows: str, columns: str) -> Html:
-    def charts(here: pl.DataFrame) -> list[Html]:
+    def chart(here: pl.DataFrame, data: str) -> Html:
         down, across = _sets(here, rows), _sets(here, columns)
-        cells = {(a, b): value for a, b, value in here.select(rows, columns, "correlation").iter_rows()}
-        values = np.array([[np.nan if cells.get((a, b)) is None else 100 * cells[a, b] for b in across] for a in down])
+        values = _percent(here, rows, columns, down, across)
         runs = int(here["runs"].max() or 0)  # type: ignore[arg-type]
-        title = f"Rank correlation in percent, {runs} runs"
         names = [score_name(name) for name in down], [score_name(name) for name in across]
-        return [heat_table(values, *names, title, low=-100, high=100, digits=0)]
+        return heat_table(values, *names, f"{data}, {runs} runs", low=-100, high=100, digits=0)
 
-    return _by_set(answer, charts, "grid wide")
+    return _one_each(answer, chart, "grid wide")
+
+
+def _percent(here: pl.DataFrame, rows: str, columns: str, down: Sequence[str], across: Sequence[str]) -> np.ndarray:
+    """Correlations as a matrix in percent, NaN where there is none."""
+    cells = {(a, b): value for a, b, value in here.select(rows, columns, "correlation").iter_rows()}
+    found = [[cells.get((a, b)) for b in across] for a in down]
+    return 100 * np.array([[np.nan if value is None else value for value in row] for row in found], dtype=float)
 
 
 def _transfer(answer: pl.DataFrame) -> Html:
+    names = _sets(answer, "source")
+    if len(names) < 2:
+        raise UsageError(f"transfer needs two data sets, this study has measured runs on {names[0]} only")
     made = []
     for metric in _sets(answer, "metric"):
-        here = answer.filter(pl.col("metric") == metric)
-        names = _sets(here, "source")
-        cells = {(a, b): value for a, b, value in here.select("source", "target", "correlation").iter_rows()}
-        values = np.array([[np.nan if cells.get((a, b)) is None else 100 * cells[a, b] for b in names] for a in names])
+        values = _percent(answer.filter(pl.col("metric") == metric), "source", "target", names, names)
         made.append(heat_table(values, names, names, score_name(metric), low=-100, high=100, digits=0))
     return tag("div", made, class_="grid")
 
@@ -191,7 +205,9 @@ def _variance_explained(answer: pl.DataFrame, published: pl.DataFrame | None) ->
                 note = "" if known is None else f"published {known:g}"
                 value = np.nan if explained is None else float(explained)
                 rows.append(Bar(score_name(metric), value, tone, note, noise))
-            made.append(bars(rows, by.capitalize(), x_label="percent of variance", top=100.0, left=134))
+            made.append(
+                bars(rows, by.capitalize().replace(" x ", " × "), x_label="percent of variance", top=100.0, left=150)
+            )
         return made
 
     return _by_set(answer, charts)
@@ -205,7 +221,25 @@ def _transfer_trials(answer: pl.DataFrame, published: pl.DataFrame | None) -> Ht
         value = np.nan if percent is None else float(percent)
         note = "" if known is None else f"published {known:g}"
         rows.append(Bar(f"{metric} score, {data} data", value, 0, note, chance))
-    return bars(rows, "Wins against a random setting", x_label="percent of trials", top=100.0, left=134)
+    return bars(rows, "Wins against a random setting", x_label="percent of trials", top=100.0, left=150)
+
+
+def _method_scores(answer: pl.DataFrame) -> Html:
+    def chart(here: pl.DataFrame, data: str) -> Html:
+        methods, metrics = _sets(here, "method"), _sets(here, "metric")
+        means = {(a, b): value for a, b, value in here.select("method", "metric", "mean").iter_rows()}
+        best = {(a, b) for a, b, mark in here.select("method", "metric", "mark").iter_rows() if mark == "best"}
+        values = np.array([[100 * means.get((a, b), np.nan) for b in metrics] for a in methods])
+        marked = np.array([[(a, b) in best for b in metrics] for a in methods])
+        names = [score_name(name) for name in metrics]
+        return heat_table(values, methods, names, f"{data}, means in percent", high=100, digits=0, marked=marked)
+
+    return _one_each(answer, chart, "grid wide")
+
+
+def _mean_ranks(answer: pl.DataFrame) -> Html:
+    rows = [Bar(str(name), float(rank)) for name, rank in answer.select("method", "mean_rank").iter_rows()]
+    return bars(rows, "Mean rank", x_label="1 is best", left=150)
 
 
 _CHARTS: dict[str, Callable[[pl.DataFrame], Html]] = {
@@ -219,6 +253,8 @@ _CHARTS: dict[str, Callable[[pl.DataFrame], Html]] = {
     "transfer_of_settings": _transfer,
     "downstream_vs_metrics": lambda answer: _correlations(answer, "task", "metric"),
     "downstream_pairs": _downstream_pairs,
+    "method_scores": _method_scores,
+    "mean_ranks": _mean_ranks,
 }
 _WITH_PUBLISHED: dict[str, Callable[[pl.DataFrame, pl.DataFrame | None], Html]] = {
     "variance_explained": _variance_explained,

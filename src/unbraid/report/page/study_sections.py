@@ -114,7 +114,7 @@ def _questions(measured: pl.DataFrame) -> list[Section]:
             beside = load(analysis.published) if analysis.published else None
             body = figure(ANSWERS.get(name, ""), draw(name, answer, beside))
         except UsageError as error:
-            body = note(tag("b", "Not answered. "), str(error).rstrip("."), ".")
+            body = note(tag("b", "Not answered"), f" – {str(error).rstrip('.')}.")
         parts[analysis.question].append(fragment(heading, body))
     return [
         section(
@@ -170,7 +170,7 @@ def _stand_ins(answer: pl.DataFrame, printed: pl.DataFrame) -> dict[str, str]:
         if name in known:
             continue
         try:
-            told = re.match(r"\w+", entry(name.partition(":")[0]).card.stands_in_for)
+            told = re.match(r"\w+", entry(re.split(r"[:@ ]", name)[0]).card.stands_in_for)
         except UsageError:  # data of one's own
             continue
         if told and told.group().lower() in known:

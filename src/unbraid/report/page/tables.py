@@ -27,7 +27,7 @@ def heat_table(
 ) -> Html:
     """A matrix with a shade per cell; ``low`` below zero makes it go both ways, ``faded`` rows hardly count.
 
-    ``marked`` cells get a frame and are called matched for those who cannot see it.
+    ``marked`` cells get a frame, which is said to those who cannot see it.
     """
     matrix = np.asarray(values, dtype=float)
     finite = matrix[np.isfinite(matrix)]
@@ -39,7 +39,7 @@ def heat_table(
             tag(
                 "td",
                 "" if np.isnan(value) else f"{value:.{digits}f}".replace("-", "−"),
-                tag("span", " (matched)", class_="unseen") if marked is not None and marked[i, j] else None,
+                tag("span", " (framed)", class_="unseen") if marked is not None and marked[i, j] else None,
                 class_=shade(value, low, top) + (" marked" if marked is not None and marked[i, j] else ""),
             )
             for j, value in enumerate(matrix[i])
@@ -61,7 +61,7 @@ def data_table(
     digits: int = 3,
 ) -> Html:
     """Rows of text and numbers; numbers stand right and sort by value. A cell may be ``(markup, key to sort by)``."""
-    numeric = [all(isinstance(_key(row[j]), int | float | None) for row in rows) for j in range(len(columns))]
+    numeric = [all(_is_number(_key(row[j])) for row in rows) for j in range(len(columns))]
     head = [
         tag(
             "th",
@@ -75,7 +75,7 @@ def data_table(
     body = [tag("tr", [_cell(value, right, digits) for value, right in zip(row, numeric, strict=True)]) for row in rows]
     table = tag(
         "table",
-        tag("caption", title),
+        tag("caption", title, class_="unseen"),
         tag("thead", tag("tr", head)),
         tag("tbody", body),
         class_="data sortable" if sortable else "data",
@@ -96,10 +96,16 @@ def _key(value: object) -> object:
     return value[1] if isinstance(value, tuple) else value
 
 
+def _is_number(value: object) -> bool:
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
+
+
 def _cell(value: object, right: bool, digits: int) -> Html:
     shown, key = value if isinstance(value, tuple) else (value, value)
-    if isinstance(shown, bool) or not isinstance(shown, int | float | None):
-        text: object = shown
+    if isinstance(shown, bool):
+        text: object = "yes" if shown else "no"
+    elif not isinstance(shown, int | float | None):
+        text = shown
     elif isinstance(shown, int):
         text = f"{shown}"
     else:
