@@ -11,7 +11,9 @@ from unbraid.nets.mlp import fc, linear, mlp
 from unbraid.nets.posterior import Gaussian
 from unbraid.nets.registry import Shape, build, names, register
 from unbraid.nets.slow import slow
+from unbraid.nets.stacked import Stacked, can_stack
 from unbraid.nets.stride2 import fast_kernels
+from unbraid.nets.total_correlation import pairwise_total_correlation
 
 __all__ = [
     "Bernoulli",
@@ -26,7 +28,9 @@ __all__ = [
     "Likelihood",
     "PairComparison",
     "Shape",
+    "Stacked",
     "build",
+    "can_stack",
     "conv",
     "coupling_flow",
     "discriminator",
@@ -40,6 +44,7 @@ __all__ = [
     "linear",
     "mlp",
     "names",
+    "pairwise_total_correlation",
     "register",
     "slow",
 ]

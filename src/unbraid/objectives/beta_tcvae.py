@@ -23,9 +23,9 @@ def batch_total_correlation(posterior: Gaussian, sample: Tensor) -> Tensor:
     With l[j, i, k] = log q(z_jk | x_i) over all pairs of a batch, the mean over j of
     logsumexp_i sum_k l - sum_k logsumexp_i l. A batch of identical posteriors gives exactly -(d - 1) log B.
     """
-    pairs = posterior.log_prob(sample[:, None])  # [B, B, d]
-    joint, product = pairs.sum(2).logsumexp(1), pairs.logsumexp(1).sum(1)  # [B]
-    return (joint - product).mean()
+    from unbraid.nets import pairwise_total_correlation
+
+    return pairwise_total_correlation(posterior.mean, posterior.logvar, sample)
 
 
 def total_correlation_offset(latents: int, images: int, batch_size: int) -> float:

@@ -79,7 +79,7 @@ class Loop:
 
     def advance(self) -> None:
         """One step: a batch, and one update of every player."""
-        inputs = self._inputs(self.stream(self.step))
+        inputs = self.inputs(self.stream(self.step))
         self.seed_noise()
         losses = self.objective.losses(self.model, inputs, self.step, self.noise)
         numbers: dict[str, float] = {}
@@ -125,7 +125,7 @@ class Loop:
         total = terms.total
         numbers = {"loss": total.item()}
         numbers |= {name: value.item() for name, value in {**terms.terms, **terms.watched}.items()}
-        self._check_loss(numbers)
+        self.check_loss(numbers)
         optimizer = self.optimizers[player]
         optimizer.zero_grad(set_to_none=True)
         if len(self.optimizers) == 1:
@@ -135,7 +135,8 @@ class Loop:
         optimizer.step()
         return {prefix + name: value for name, value in numbers.items()}
 
-    def _check_loss(self, numbers: dict[str, float]) -> None:
+    def check_loss(self, numbers: dict[str, float]) -> None:
+        """Refuse to go on from a loss that is no number or far beyond where it started."""
         for name in (*(n for n in numbers if n != "loss"), "loss"):
             if not math.isfinite(numbers[name]):
                 raise Diverged(f"term {name!r} is {numbers[name]} at step {self.step}. {_HINT}")
@@ -148,7 +149,9 @@ class Loop:
                 f"start; the largest term is {worst!r} ({numbers[worst]:.4g}). {_HINT}"
             )
 
-    def _inputs(self, batch: Batch) -> Inputs:
+    def inputs(self, batch: Batch) -> Inputs:
+        """A batch on the training device."""
+
         def tensor(values: Any) -> torch.Tensor | None:
             return None if values is None else torch.as_tensor(values).to(self.device)
 

@@ -126,7 +126,9 @@ def open_session(
             where,
             precision,
         )
-        yield Session(folder, info, loop, hooks, log_every, checkpoint_seconds, board, start)
+        session = Session(folder, info, loop, hooks, log_every, checkpoint_seconds, board, start)
+        with contextlib.closing(session):
+            yield session
 
 
 class Session:
@@ -169,12 +171,11 @@ class Session:
         """Advance until the budget is used up or somebody asks to stop."""
         loop = self.loop
         with contextlib.ExitStack() as stack:
-            stack.callback(self._close)
             title = f"{loop.objective.name} on {self.info['data']['name']}"
             display = make_progress(progress, title, loop.step, steps)
             stack.callback(display.close)
             stop = stack.enter_context(stop_requests())
-            stack.enter_context(self._explained())
+            stack.enter_context(self.explained())
             if not (self.folder / CHECKPOINT).exists():
                 self.save("running")
             loop.model.train()
@@ -184,17 +185,21 @@ class Session:
                     return
                 loop.advance()
                 display.update(loop.step, self._part(steps, budget), loop.means.current())
-                self._after_step()
+                self.log()
+                if time.monotonic() - self.saved_at >= self.checkpoint_seconds:
+                    self.save("running")
             self.save("finished")
 
-    def _close(self) -> None:
+    def close(self) -> None:
+        """Close the tables."""
         for table in (self.history, self.evaluations):
             with contextlib.suppress(OSError):  # a full disk was reported already
                 table.close()
         if self.board is not None:
             self.board.close()
 
-    def _after_step(self) -> None:
+    def log(self) -> None:
+        """Write the rows that are due after this step."""
         loop = self.loop
         if loop.step % self.log_every == 0:
             row = {"step": loop.step, **loop.means.take()}
@@ -206,8 +211,6 @@ class Session:
             self.evaluations.append(found)
             if self.board is not None:
                 self.board.add_scalar(str(found["name"]), found["value"], loop.step)
-        if time.monotonic() - self.saved_at >= self.checkpoint_seconds:
-            self.save("running")
 
     def save(self, status: str) -> None:
         """Make everything up to this step survive."""
@@ -220,7 +223,7 @@ class Session:
         self.saved_step, self.saved_at = self.loop.step, time.monotonic()
 
     @contextlib.contextmanager
-    def _explained(self) -> Iterator[None]:
+    def explained(self) -> Iterator[None]:
         """Record why a run ended early; what the last checkpoint holds is kept."""
         try:
             yield

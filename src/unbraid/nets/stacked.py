@@ -1,0 +1,72 @@
+"""Several fully connected networks of one make as a single network whose matrix products are batched."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from unbraid.nets.layers import CodeLinear
+
+__all__ = ["Stacked", "can_stack"]
+
+_ELEMENTWISE = (nn.ReLU, nn.Tanh, nn.LeakyReLU, nn.ELU, nn.GELU, nn.Softplus, nn.Sigmoid, nn.Identity)
+
+
+def can_stack(net: nn.Module) -> bool:
+    """Whether a network is a plain chain of linear layers and activations."""
+    if type(net) is not nn.Sequential:
+        return False
+    return all(
+        type(layer) in (nn.Linear, CodeLinear, *_ELEMENTWISE)
+        or (type(layer) is nn.Flatten and (layer.start_dim, layer.end_dim) == (1, -1))
+        or (type(layer) is nn.Unflatten and layer.dim == 1)
+        for layer in net
+    )
+
+
+class Stacked(nn.Module):
+    """``m`` networks side by side: inputs ``[n, ...]``, the same for all, or ``[m, n, ...]``; outputs ``[m, n, ...]``.
+
+    Parameter ``k`` has those of all networks along its first axis, in the order of ``network.parameters()``.
+    """
+
+    def __init__(self, nets: Sequence[nn.Module]) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList()
+        for layers in zip(*nets, strict=True):
+            first = layers[0]
+            self.layers.append(_StackedLinear(layers) if isinstance(first, nn.Linear) else first)
+
+    def forward(self, x: Tensor) -> Tensor:
+        for layer in self.layers:
+            if isinstance(layer, nn.Unflatten):
+                x = x.unflatten(-1, layer.unflattened_size)
+            else:
+                x = layer(x)
+        return x
+
+
+class _StackedLinear(nn.Module):
+    def __init__(self, layers: Sequence[nn.Linear]) -> None:
+        super().__init__()
+        self.full_precision = isinstance(layers[0], CodeLinear)
+        with torch.no_grad():
+            self.weight = nn.Parameter(torch.stack([layer.weight for layer in layers]))  # [m, out, in]
+            self.bias = nn.Parameter(torch.stack([layer.bias for layer in layers]))  # [m, out]
+
+    def forward(self, x: Tensor) -> Tensor:
+        if not self.full_precision:
+            return self._product(x)
+        with torch.autocast(x.device.type, enabled=False):
+            return self._product(x.to(self.weight.dtype))
+
+    def _product(self, x: Tensor) -> Tensor:
+        if x.ndim == 3:
+            return torch.bmm(x, self.weight.transpose(1, 2)) + self.bias[:, None].to(x.dtype)
+        # The same input for all networks: one wide product instead of many narrow ones.
+        models, outputs, _ = self.weight.shape
+        wide = F.linear(x, self.weight.flatten(0, 1), self.bias.flatten())
+        return wide.view(len(x), models, outputs).transpose(0, 1)

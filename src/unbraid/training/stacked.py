@@ -1,0 +1,176 @@
+"""Train several fully connected VAEs at once, as one network with a leading axis for the models.
+
+Small networks spend most of a step outside of arithmetic. Stacked, the models share that: one batch, one pass with
+batched matrix products, one Adam. Initial weights, batches and noise are those of separate training, and so are the
+results up to rounding.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from unbraid.nets import Gaussian, Stacked, can_stack
+from unbraid.objectives import AutoencoderObjective, BetaTCVAE, Inputs, Objective, Problem, VAEObjective
+from unbraid.training import numerics
+from unbraid.training.loop import Loop, stop_requests
+from unbraid.training.session import Session
+
+__all__ = ["Stack", "stackable", "train_stacked"]
+
+_SHARED = {
+    "build": (AutoencoderObjective.build,),
+    "optimizers": (AutoencoderObjective.optimizers,),
+    "losses": (Objective.losses,),
+    "loss": (VAEObjective.loss,),
+    "terms": (VAEObjective.terms,),
+    "posterior": (VAEObjective.posterior,),
+    "regulariser": (VAEObjective.regulariser, BetaTCVAE.regulariser),
+}
+"""What a stack does itself; an objective that does any of it differently trains its models one by one."""
+
+
+def stackable(objective: Objective, problem: Problem) -> bool:
+    """Whether models of this objective can train stacked: VAEs of fully connected networks with a simple penalty."""
+    if not all(getattr(type(objective), name, None) in known for name, known in _SHARED.items()):
+        return False
+    assert isinstance(objective, VAEObjective)
+    model = objective.build(problem, torch.Generator())
+    if not all(can_stack(model[part]) for part in ("encoder", "decoder")):  # type: ignore[index]
+        return False
+    height, width, channels = problem.shape
+    images, codes = torch.zeros(2, channels, height, width), torch.zeros(1, 2, objective.latents)
+    try:
+        _terms(objective, problem, Inputs(images), codes, codes, codes, images[None], 0)
+    except RuntimeError:  # a penalty that looks at values or draws at random cannot run for all models at once
+        return False
+    return True
+
+
+class Stack:
+    """The models of several loops as one: :meth:`advance` moves them, :meth:`give_back` puts them into the loops."""
+
+    def __init__(self, loops: Sequence[Loop]) -> None:
+        self.loops, first = loops, loops[0]
+        assert isinstance(first.objective, VAEObjective)
+        self.objective, self.problem = first.objective, first.model.problem
+        self.model = nn.ModuleDict(
+            {part: Stacked([loop.model[part] for loop in loops]) for part in ("encoder", "decoder")}  # type: ignore[index]
+        ).to(first.device)
+        self.optimizer = self.objective.optimizers(self.model)["model"]
+        self.parameters = self.optimizer.param_groups[0]["params"]
+        for own, parts in zip(self.parameters, zip(*map(_parameters, loops), strict=True), strict=True):
+            states = [loop.optimizers["model"].state[part] for loop, part in zip(loops, parts, strict=True)]
+            if all(states):  # empty before the first step
+                self.optimizer.state[own] = {
+                    key: torch.stack([state[key] for state in states]) if value.dim() else value.clone()
+                    for key, value in states[0].items()
+                }
+
+    def advance(self) -> None:
+        """One step of every model."""
+        first = self.loops[0]
+        inputs = first.inputs(first.stream(first.step))
+        noise = []
+        for loop in self.loops:
+            loop.seed_noise()
+            size = (len(inputs.images), self.objective.latents)
+            noise.append(torch.randn(size, generator=loop.noise, device=first.device))
+        with numerics.autocast(first.device, first.precision):
+            posterior = Gaussian.from_heads(self.model["encoder"](inputs.images))
+            sample = posterior.sample(torch.stack(noise))
+            output = self.model["decoder"](sample)
+            losses, watched = _terms(
+                self.objective, self.problem, inputs, posterior.mean, posterior.logvar, sample, output, first.step
+            )
+        rest = list(losses.values())
+        total = sum(rest[1:], rest[0])  # [models]
+        numbers = {"loss": total, **losses, **watched}
+        rows = torch.stack([value.detach().float() for value in numbers.values()], dim=1).tolist()
+        for loop, row in zip(self.loops, rows, strict=True):
+            loop.check_loss(dict(zip(numbers, row, strict=True)))
+        self.optimizer.zero_grad(set_to_none=True)
+        total.sum().backward()
+        self.optimizer.step()
+        for loop, row in zip(self.loops, rows, strict=True):
+            loop.step += 1
+            loop.means.add(dict(zip(numbers, row, strict=True)))
+
+    @torch.no_grad()
+    def give_back(self) -> None:
+        """Copy weights and optimiser state into the loops."""
+        for number, loop in enumerate(self.loops):
+            optimizer = loop.optimizers["model"]
+            for own, part in zip(self.parameters, _parameters(loop), strict=True):
+                part.copy_(own[number])
+                optimizer.state[part] = {
+                    key: value[number].clone() if value.dim() else value.clone()
+                    for key, value in self.optimizer.state[own].items()
+                }
+
+
+def train_stacked(sessions: Sequence[Session], steps: int) -> None:
+    """Advance sessions that stand at the same step, all at once, up to a number of updates."""
+    if all(session.info["status"] == "finished" and session.loop.step >= steps for session in sessions):
+        return None
+    with contextlib.ExitStack() as exit_stack:
+        stop = exit_stack.enter_context(stop_requests())
+        for session in sessions:
+            exit_stack.enter_context(session.explained())
+        stack = Stack([session.loop for session in sessions])
+        saved = time.monotonic()
+        while sessions[0].loop.step < steps:
+            if stop():
+                return _save(stack, sessions, "stopped")
+            stack.advance()
+            for session in sessions:
+                session.log()
+            if time.monotonic() - saved >= sessions[0].checkpoint_seconds:
+                _save(stack, sessions, "running")
+                saved = time.monotonic()
+        return _save(stack, sessions, "finished")
+
+
+def _save(stack: Stack, sessions: Sequence[Session], status: str) -> None:
+    stack.give_back()
+    for session in sessions:
+        session.save(status)
+
+
+def _parameters(loop: Loop) -> list[nn.Parameter]:
+    return loop.optimizers["model"].param_groups[0]["params"]
+
+
+class _Decoded:
+    """Stands for a model in the loss of a batch that is decoded already."""
+
+    def __init__(self, problem: Any, output: Tensor) -> None:
+        self.problem, self._output = problem, output
+
+    def __getitem__(self, part: str) -> Any:
+        return {"decoder": lambda _: self._output}[part]
+
+
+def _terms(
+    objective: VAEObjective,
+    problem: Any,
+    inputs: Inputs,
+    mean: Tensor,
+    logvar: Tensor,
+    sample: Tensor,
+    output: Tensor,
+    step: int,
+) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    """The terms of every model's loss, each ``[models]``."""
+
+    def of_one(mean: Tensor, logvar: Tensor, sample: Tensor, output: Tensor) -> tuple[dict[str, Tensor], ...]:
+        found = objective.terms(_Decoded(problem, output), inputs, Gaussian(mean, logvar), sample, step)  # type: ignore[arg-type]
+        return found.terms, found.watched
+
+    losses, watched = torch.vmap(of_one)(mean, logvar, sample, output)
+    return losses, watched

@@ -1,0 +1,148 @@
+"""Several models at once are the models that separate training gives."""
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from dots import Dots
+from unbraid import nets, objectives
+from unbraid.data import make_stream
+from unbraid.errors import UsageError
+from unbraid.training import open_run, train_together
+from unbraid.training.loop import Loop
+from unbraid.training.run import problem_of
+from unbraid.training.stacked import Stack, stackable
+
+FILE = "checkpoint.safetensors"
+
+
+def make(name="beta-tcvae", **options):
+    return objectives.make(name, {"net": "mlp:width=24", "latents": 3, "learning_rate": 1e-3, **options})
+
+
+def together(folder, way, *, objective=None, models=3, steps=12, **more):
+    objective, data = objective or make(), Dots()
+    return train_together(
+        objective,
+        data,
+        outs=[folder / way / str(number) for number in range(models)],
+        seeds=[10 + number for number in range(models)],
+        stream=make_stream(objective.needs, data, 16, 7),
+        steps=steps,
+        batch_size=16,
+        precision="fp32",
+        way=way,
+        **more,
+    )
+
+
+@pytest.mark.parametrize(
+    "objective",
+    [
+        make(beta=4),
+        make("beta-vae", beta=2, likelihood="gaussian"),
+        make("dip-vae-i"),
+        make("annealed-vae", net="mlp:encoder=20,decoder=16+12,decoder_activation=tanh"),
+    ],
+    ids=lambda objective: objective.name,
+)
+def test_stacked_models_are_those_of_separate_training_up_to_rounding(objective, tmp_path):
+    stacked, separate = (
+        together(tmp_path, way, objective=objective, models=2, steps=100) for way in ("stacked", "sequential")
+    )
+    for one, other in zip(stacked, separate, strict=True):
+        assert one.info["step"] == other.info["step"] == 100
+        first, second = one.history(), other.history()
+        assert first.columns == second.columns
+        assert np.allclose(first["loss"], second["loss"], rtol=1e-5)
+        ours, theirs = (load_file(run.path / FILE) for run in (one, other))
+        assert ours.keys() == theirs.keys()
+        assert all(ours[name].shape == theirs[name].shape for name in ours)
+    # Different initial weights and noise: the models of a stack are not copies of each other.
+    assert stacked[0].history()["loss"][-1] != stacked[1].history()["loss"][-1]
+
+
+def test_losses_step_by_step_agree_to_1e_5():
+    objective, data = make(beta=8), Dots()
+
+    def loops():
+        stream = make_stream("images", data, 16, 0)
+        models = [objective.build(problem_of(data), torch.Generator().manual_seed(seed)) for seed in range(5)]
+        where = torch.device("cpu")
+        return [Loop(objective, model, stream, seed, where, "fp32") for seed, model in enumerate(models)]
+
+    separate, stack = loops(), Stack(loops())
+    for _ in range(50):
+        stack.advance()
+        for loop in separate:
+            loop.advance()
+        for one, other in zip(stack.loops, separate, strict=True):
+            ours, theirs = one.means.take(), other.means.take()
+            assert ours == pytest.approx(theirs, rel=1e-5, abs=1e-5)
+
+
+def test_stacked_training_goes_on_from_its_checkpoints_with_the_same_bytes(tmp_path):
+    together(tmp_path / "whole", "stacked", steps=20)
+    together(tmp_path / "parts", "stacked", steps=8)
+    runs = together(tmp_path / "parts", "stacked", steps=20)
+    assert all(run.finished for run in runs)
+    for number in range(3):
+        one, other = (tmp_path / part / "stacked" / str(number) / FILE for part in ("whole", "parts"))
+        assert one.read_bytes() == other.read_bytes()
+
+
+def test_checkpoints_of_different_moments_make_all_begin_anew(tmp_path):
+    # As after kill -9 between two of the files: one model is ahead of the others.
+    runs = together(tmp_path / "parts", "stacked", steps=8)
+    ahead = (runs[0].path / FILE).read_bytes()
+    (runs[0].path / FILE).unlink()
+    together(tmp_path / "parts", "stacked", steps=12)
+    whole = together(tmp_path / "whole", "stacked", steps=12)
+    assert (runs[0].path / FILE).read_bytes() == (whole[0].path / FILE).read_bytes() != ahead
+    assert (runs[1].path / FILE).read_bytes() == (whole[1].path / FILE).read_bytes()
+
+
+def test_stacked_models_begin_from_given_runs(tmp_path):
+    donors = together(tmp_path, "sequential", steps=10)
+    objective = make(learning_rate=1e-2)
+    heirs = together(
+        tmp_path, "stacked", objective=objective, steps=10, starts=[donors[1].path, donors[0].path, donors[1].path]
+    )
+    for heir, donor in zip(heirs, (donors[1], donors[0], donors[1]), strict=True):
+        ours, theirs = load_file(heir.path / FILE), load_file(donor.path / FILE)
+        assert all(ours[name].equal(theirs[name]) for name in theirs)
+    assert open_run(heirs[0].path).objective.learning_rate == 1e-2
+
+
+@pytest.mark.parametrize(
+    ("objective", "can"),
+    [
+        (make(), True),
+        (make(net="fc"), True),
+        (make(net="conv"), False),
+        (make("factor-vae"), False),
+        (objectives.make("linear-vae"), False),
+        (objectives.make("ae", {"net": "mlp"}), False),
+    ],
+    ids=lambda value: getattr(value, "name", str(value)),
+)
+def test_what_can_be_stacked(objective, can, tmp_path):
+    assert stackable(objective, problem_of(Dots())) is can
+    if not can:
+        with pytest.raises(UsageError, match="cannot be stacked"):
+            together(tmp_path, "stacked", objective=objective)
+
+
+def test_total_correlation_and_its_gradient_are_those_of_the_formula():
+    generator = torch.Generator().manual_seed(0)
+    mean, logvar, sample = (
+        torch.randn(6, 3, dtype=torch.double, generator=generator, requires_grad=True) for _ in range(3)
+    )
+    pairs = nets.Gaussian(mean, logvar).log_prob(sample[:, None])  # [6, 6, 3]
+    expected = (pairs.sum(2).logsumexp(1) - pairs.logsumexp(1).sum(1)).mean()
+    assert nets.pairwise_total_correlation(mean, logvar, sample).item() == pytest.approx(expected.item(), rel=1e-12)
+    assert torch.autograd.gradcheck(nets.pairwise_total_correlation, (mean, logvar, sample))
+    stacked = [torch.stack([part.detach(), 0.5 * part.detach()]) for part in (mean, logvar, sample)]
+    both = torch.vmap(nets.pairwise_total_correlation)(*stacked)
+    assert both[1].item() == pytest.approx(nets.pairwise_total_correlation(*(part[1] for part in stacked)).item())
