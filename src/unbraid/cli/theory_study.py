@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -19,7 +20,7 @@ def theory_study(
     seeds: int = 5,
     steps: Annotated[int | None, arg(metavar="INT")] = None,
     data: UseAppendAction[Annotated[tuple[str, ...], arg(metavar="NAME")]] = (),
-    net: str = "mlp:width=128",
+    net: str = "mlp:width=64",
     pattern_steps: int = 400,
     json: bool = False,
 ) -> None:
@@ -34,7 +35,7 @@ def theory_study(
         out: Folder for NAME.csv, NAME.md, NAME.png and one small file per trial.
         seeds: Trials per cell.
         steps: Training steps of every model (otherwise enough for its kind).
-        data: Of manipulation; several times for several data sets (otherwise sprites32 and rooms3d-32).
+        data: Of manipulation; several times for several data sets (otherwise small parts of sprites32 and rooms3d-32).
         net: Networks of manipulation.
         pattern_steps: Of manipulation: steps of the pattern.
         json: Print the table as JSON rows.
@@ -43,6 +44,7 @@ def theory_study(
         raise UsageError(f"--data belongs to manipulation; {name} makes its own")
     from unbraid.report.trials import draw_trials, summarise_trials, trial_table
     from unbraid.theory import manipulation_trials, pca_trials, run_trials
+    from unbraid.theory.manipulation import MANIPULATED
     from unbraid.training import numerics
 
     def say(text: str) -> None:
@@ -57,10 +59,10 @@ def theory_study(
         import polars
 
         parts = []
-        for each in data or ("sprites32", "rooms3d-32"):
-            folder = out / name / each.replace(":", "-").replace("/", "-")
+        for each in data or MANIPULATED:
+            folder = out / name / re.sub(r"[^A-Za-z0-9.]+", "-", each)
             found = manipulation_trials(
-                each, folder, seeds=seeds, steps=steps or 2500, net=net, pattern_steps=pattern_steps, say=say
+                each, folder, seeds=seeds, steps=steps or 2000, net=net, pattern_steps=pattern_steps, say=say
             )
             parts.append(run_trials(found, folder / "trials", tell=tell))
         rows = polars.concat(parts, how="vertical_relaxed")

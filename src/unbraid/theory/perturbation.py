@@ -109,6 +109,7 @@ def train_perturbation(
     net: str = "conv",
     width: int = 256,
     decoder_steps: int = 3,
+    warm_up: int = 200,
     samples: int = 5,
     batch_size: int = 64,
     learning_rate: float = 1e-4,
@@ -119,7 +120,8 @@ def train_perturbation(
 ) -> Manipulation:
     """Play the game for ``steps`` steps of the pattern, or until the gap has not grown in ``patience`` checks.
 
-    Every step of the pattern follows ``decoder_steps`` steps of all decoders, each with ``samples`` codes per image.
+    Every step of the pattern follows ``decoder_steps`` steps of all decoders, each with ``samples`` codes per image. At
+    first decoders alone take ``warm_up`` steps: until they know the pattern there is, the gap says nothing about it.
     Losses are averaged within each group of models. The decoders given are trained on, in place.
     """
     if not entangled or not disentangled:
@@ -127,11 +129,15 @@ def train_perturbation(
     for name, value in (("steps", steps), ("decoder_steps", decoder_steps), ("samples", samples), ("width", width)):
         if value < 1:
             raise UsageError(f"{name} must be at least 1, got {value}")
+    if warm_up < 0:
+        raise UsageError(f"warm_up must not be negative, got {warm_up}")
     if not 1 / 255 <= epsilon < 0.5:
         raise UsageError(f"epsilon must lie between 1/255 and 0.5, got {epsilon}")
     numerics.setup()
     game = _Game(entangled, disentangled, data, epsilon, samples, learning_rate, net, width, seed)
     held_out = game.batch(0, 512, purpose=3)
+    for step in range(warm_up):
+        game.move_decoders(game.batch(step, batch_size, purpose=6))
     gaps = [(0, game.gap(held_out))]
     for step in range(steps):
         for part in range(decoder_steps):
