@@ -1,0 +1,261 @@
+"""Is a recursion worth its cost? The same number of images spent on recursions and on other ways to a model.
+
+Per seed: ``recursive`` (selected by 0 and by all leaf-runs), ``plain`` (members of untouched hyperparameters and
+several models each, as many images in all as the recursion saw), ``pbt-s`` (a population selected by the MIG on 1000
+labels) and ``few-labels`` (models whose loss sees these labels, at the cost of ``pbt-s``). True factors are used to
+report, and by the last two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unbraid.data import FactorDataset, load
+from unbraid.errors import UsageError
+from unbraid.metrics import mig
+from unbraid.selection.controller import evolve
+from unbraid.selection.engine import Engine
+from unbraid.selection.evolution import Evolution
+from unbraid.selection.hyperparameters import Range
+from unbraid.selection.population import Population
+from unbraid.selection.recursion import Recursion, recurse
+from unbraid.selection.source import factors_of
+from unbraid.selection.tree import MetaEpoch, Tree, explain
+from unbraid.training import open_run
+from unbraid.training.files import read_json, write_json
+from unbraid.training.progress import ProgressKind
+
+if TYPE_CHECKING:
+    import polars
+
+__all__ = ["ARMS", "Claim", "compare", "comparison_tables", "cost", "found_factors", "judge"]
+
+ARMS = ("recursive", "plain", "pbt-s", "few-labels")
+SCORED = "compared.json"
+LABELS = 1000
+GAMMAS = (1.0, 10.0, 50.0, 100.0, 500.0, 1000.0)
+IMAGES = 50_000
+"""Most images on which a model's MIG is taken."""
+
+
+def compare(
+    recursion: Recursion,
+    data: str,
+    *,
+    out: str | Path,
+    seeds: int = 5,
+    engine: Engine | None = None,
+    progress: ProgressKind = "auto",
+    after: Callable[[Tree, MetaEpoch], None] | None = None,
+) -> Path:
+    """Train and score every arm for every seed; the same call again goes on. See :func:`comparison_tables`."""
+    dataset, folder = load(data), Path(out)
+    if not isinstance(dataset, FactorDataset):
+        raise UsageError(f"a comparison needs data with known factors, got {data!r}")
+    for seed in range(seeds):
+        place = folder / f"seed-{seed}"
+        tree = recurse(
+            replace(recursion, ablation=True),
+            data,
+            out=place / "recursive",
+            engine=engine,
+            seed=seed,
+            progress=progress,
+            after=after,
+        )
+        final = tree.final
+        assert final is not None
+        rows = _tree_rows(tree, dataset)
+        for arm, population in _others(recursion, cost(final) + tree.model_images, cost(final)).items():
+            evolution = evolve(
+                population, data, out=place / arm, engine=engine, seed=seed, progress=progress, title=arm
+            )
+            rows += _rows(arm, evolution, dataset)
+        write_json(place / SCORED, {"seed": seed, "rows": rows, "found": _found_rows(tree, dataset)})
+    return folder
+
+
+def cost(evolution: Evolution) -> int:
+    """Images seen, summed over all models of a population."""
+    trained = sum(len(generation.results) for generation in evolution.generations)
+    return trained * evolution.population.models * int(evolution.population.images or 0)
+
+
+def _others(recursion: Recursion, total: int, selected: int) -> dict[str, Population]:
+    """The populations of the other arms, given the cost of the recursion and of its final population."""
+    final, models = recursion.final, recursion.root.models
+    length = int(final.images or 0) * final.generations
+    ranges = {name: found for name, found in final.searched.items() if name != "beta"}
+    return {
+        "plain": replace(
+            final,
+            score="udr",
+            models=models,
+            size=max(2, round(total / (models * length))),
+            images=length,
+            generations=1,
+            halving=1,
+        ),
+        "pbt-s": replace(final, score=f"mig:labels={LABELS}"),
+        "few-labels": replace(
+            final,
+            objective="s2-beta-tcvae",
+            options={**final.options, "labels": LABELS},
+            ranges={**ranges, "beta": final.searched["beta"], "gamma_sup": Range(GAMMAS, 1.0, 1000.0)},
+            score=f"mig:labels={LABELS}",
+            size=max(2, round(selected / length)),
+            images=length,
+            generations=1,
+            halving=1,
+        ),
+    }
+
+
+def found_factors(tree: Tree, data: FactorDataset) -> dict[tuple[int, int], list[Any]]:
+    """Which true factor each active latent of each metaEpoch follows, by leaf-run and depth."""
+    known = {(m.leaf_run, m.depth): m for m in tree.metaepochs}
+    return {
+        (entry.leaf_run, entry.depth): explain(
+            entry.values,
+            known[entry.leaf_run, entry.depth].active,
+            factors_of(data, entry.indices),
+            data.space.names,
+        )
+        for entry in tree.store.entries
+        if (entry.leaf_run, entry.depth) in known
+    }
+
+
+def _found_rows(tree: Tree, data: FactorDataset) -> list[dict[str, Any]]:
+    found = found_factors(tree, data)
+    rows = []
+    for metaepoch in tree.metaepochs:
+        key = (metaepoch.leaf_run, metaepoch.depth)
+        common = {"leaf_run": key[0], "depth": key[1], "images": metaepoch.images, "udr": metaepoch.udr}
+        for item in found.get(key, []):
+            kl = metaepoch.kl[item.latent]
+            rows.append({**common, "latent": item.latent, "kl": kl, "factor": item.factor, "share": item.share})
+        if key not in found:
+            rows.append({**common, "latent": None, "kl": None, "factor": None, "share": None})
+    return rows
+
+
+def _tree_rows(tree: Tree, data: FactorDataset) -> list[dict[str, Any]]:
+    rows = []
+    for leaf_runs in range(int(tree.settings["leaf_runs"]) + 1):
+        final = tree.final_with(leaf_runs)
+        assert final is not None
+        spent = tree.model_images + cost(final)
+        best = final.best
+        row = _row("recursive", data, best.run, best.score, best.hyperparameters, True, spent)
+        rows.append({**row, "leaf_runs": leaf_runs})
+    return rows
+
+
+def _rows(arm: str, evolution: Evolution, data: FactorDataset) -> list[dict[str, Any]]:
+    """One row per model of an arm's last generation; of a population that evolved only its best model counts."""
+    best, spent, rows = evolution.best, cost(evolution), []
+    if evolution.population.generations > 1:
+        return [{**_row(arm, data, best.run, best.score, best.hyperparameters, True, spent), "leaf_runs": None}]
+    for result in evolution.generations[-1].results:
+        place = evolution.member_folder(0, result.member)
+        for number, run in enumerate(result.runs):
+            path = place / run
+            score = result.per_model[number] if result.per_model else result.score
+            row = _row(arm, data, path, score, result.hyperparameters, path == best.run, spent)
+            rows.append({**row, "leaf_runs": None, "member": result.member, "member_score": result.score})
+    return rows
+
+
+def _row(
+    arm: str, data: FactorDataset, run: Path, score: float, values: dict[str, float], selected: bool, spent: int
+) -> dict[str, Any]:
+    rng = np.random.default_rng(0)
+    index = np.arange(len(data)) if len(data) <= IMAGES else np.sort(rng.choice(len(data), IMAGES, replace=False))
+    found = mig(open_run(run).encode(data.images(index, rng)), factors_of(data, index))
+    return {
+        "arm": arm,
+        "selected": selected,
+        "score": score,
+        "mig": float(found),
+        **{f"mig_{name}": float(gap) for name, gap in zip(data.space.names, found.parts["per_factor"], strict=True)},
+        **{name: float(value) for name, value in values.items()},
+        "model_images": spent,
+    }
+
+
+def comparison_tables(folder: str | Path) -> tuple[polars.DataFrame, polars.DataFrame]:
+    """What was compared: one row per model with its MIG, and one per active latent of each metaEpoch."""
+    import polars
+
+    stored = [read_json(path) for path in sorted(Path(folder).glob(f"seed-*/{SCORED}"))]
+    if not stored:
+        raise UsageError(f"{folder}: no seed of a comparison is finished yet")
+    models, found = (
+        polars.DataFrame([{"seed": s["seed"], **row} for s in stored for row in s[part]], infer_schema_length=None)
+        for part in ("rows", "found")
+    )
+    return models, found
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One of the paper's claims, and whether it holds in a comparison."""
+
+    title: str
+    holds: bool
+    evidence: str
+
+
+def judge(models: polars.DataFrame, found: polars.DataFrame) -> list[Claim]:
+    """The paper's claims against the tables of a comparison."""
+    last = int(models["leaf_runs"].max() or 0)  # type: ignore[arg-type]
+
+    def of(arm: str, *, leaf_runs: int | None = None, selected: bool = True) -> np.ndarray:
+        rows = models.filter((models["arm"] == arm) & (models["selected"] | (not selected)))
+        if leaf_runs is not None:
+            rows = rows.filter(rows["leaf_runs"] == leaf_runs)
+        return rows.sort("seed")["mig"].to_numpy()
+
+    recursive, without = of("recursive", leaf_runs=last), of("recursive", leaf_runs=0)
+    plain, by_udr = of("plain", selected=False), of("plain")
+    labelled, few = of("pbt-s"), of("few-labels")
+    roots = found.filter((found["leaf_run"] == 0) & found["factor"].is_not_null())
+    sets = {tuple(sorted(set(part["factor"]))) for _, part in roots.group_by("seed")}
+    learned = " | ".join(", ".join(factors) for factors in sorted(sets)) or "nothing"
+    above = int((recursive > np.median(plain)).sum())
+    gain = recursive - without
+    return [
+        Claim(
+            "Consistency: every seed gives a good model",
+            above == len(recursive),
+            f"{above} of {len(recursive)} recursive models are above the median plain model ({np.median(plain):.3f}); "
+            f"lowest {recursive.min():.3f}. Roots learned {learned}",
+        ),
+        Claim(
+            "Spread: smaller than that of plain runs",
+            bool(recursive.std() < plain.std()),
+            f"standard deviation {recursive.std():.3f} over seeds, plain models {plain.std():.3f}, "
+            f"plain models selected by UDR {by_udr.std():.3f}",
+        ),
+        Claim(
+            f"Leaf-runs: selection by {last} leaf-run(s) is better than by none",
+            bool(gain.mean() > 0),
+            f"mean change {gain.mean():+.3f} ({_signs(gain)})",
+        ),
+        Claim(
+            "1000 labels: better spent on selection (PBT-S) than on the loss",
+            bool(labelled.mean() > few.mean()),
+            f"PBT-S {labelled.mean():.3f} +- {labelled.std():.3f}, loss {few.mean():.3f} +- {few.std():.3f}",
+        ),
+    ]
+
+
+def _signs(change: Sequence[float] | np.ndarray) -> str:
+    values = np.asarray(change)
+    return f"better in {(values > 0).sum()}, equal in {(values == 0).sum()}, worse in {(values < 0).sum()} seeds"

@@ -1,0 +1,73 @@
+"""Recursions at three sizes: ``smoke`` to see that it works, ``small`` for two cores, ``paper`` for a cluster."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from unbraid.errors import unknown_name
+from unbraid.selection.hyperparameters import Range
+from unbraid.selection.population import Population
+from unbraid.selection.recursion import Recursion
+
+__all__ = ["PRESETS", "recursion_preset"]
+
+PRESETS = {
+    "smoke": "sprites16:shape=0,orientation=::8,x=::4,y=::4",
+    "small": "sprites16:orientation=::2,x=::4,y=::4",
+    "paper": "dsprites",
+}
+"""The data set of each preset."""
+
+
+def recursion_preset(name: str) -> tuple[Recursion, str]:
+    """A preset's recursion and data set.
+
+    ``smoke`` takes two minutes of one core and shows every stage, trained too little to learn much. ``small`` takes
+    about eight: dSprites' geometry at 16 x 16 on 8 x 8 places, fully connected networks, three models per member.
+    ``paper`` has the published sizes; one seed costs as much as one or two hundred runs of the large study.
+
+    Images of 16 x 16 carry fewer nats per factor than those of 64 x 64: the small presets call a latent active from
+    half a nat, and search strengths up to 8. Their sets are small too, so the largest reduced set comes first.
+    """
+    if name not in PRESETS:
+        raise unknown_name("preset", name, PRESETS)
+    if name == "paper":
+        return Recursion(), PRESETS[name]
+    ranges = {
+        "learning_rate": Range((1e-3, 2e-3, 4e-3), 1e-4, 1e-2),
+        "batch_size": Range((64, 128, 256), 32, 512, whole=True),
+        "beta": Range((1, 2, 3, 4, 6, 8), 1, 50, whole=True),
+    }
+    options = {"net": "mlp:width=128", "latents": 6}
+    common = Population(options=options, ranges=ranges)
+    if name == "smoke":
+        root = replace(common, score="udr", size=3, models=2, images=20_000, generations=4, patience=2)
+        return (
+            Recursion(
+                root=root,
+                leaf=replace(root, generations=2),
+                final=replace(common, size=3, images=20_000, generations=4),
+                leaf_runs=1,
+                min_size=20,
+                kl_threshold=0.3,
+                max_depth=2,
+                least_images=10_000,
+                prefer="largest",
+            ),
+            PRESETS[name],
+        )
+    root = replace(common, score="udr", size=4, models=3, images=50_000, generations=6, patience=3)
+    return (
+        Recursion(
+            root=root,
+            leaf=replace(root, generations=5),
+            final=replace(common, size=5, images=50_000, generations=8),
+            leaf_runs=1,
+            min_size=60,
+            kl_threshold=0.5,
+            max_depth=3,
+            least_images=15_000,
+            prefer="largest",
+        ),
+        PRESETS[name],
+    )

@@ -1,0 +1,200 @@
+"""The recursion itself: its path through stages, its stops, and that interruptions and workers leave no trace.
+
+Training here is a few dozen steps on toy images: enough for encodings to differ, not to learn anything.
+"""
+
+import dataclasses
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from boxes import Boxes
+
+from unbraid.errors import UsageError
+from unbraid.selection import InlineEngine, Population, ProcessEngine, Range
+from unbraid.selection.recursion import Recursion, recurse
+from unbraid.selection.recursion_presets import PRESETS, recursion_preset
+from unbraid.selection.tree import TREE, explain, open_tree
+
+TESTS = Path(__file__).parents[1]
+
+
+def ranges(rate=3e-3, **more):
+    found = {"learning_rate": Range((rate,), rate / 2, rate * 2), "batch_size": Range((16,), 8, 32, whole=True)}
+    return {**found, **more}
+
+
+SMALL = Population(
+    objective="beta-vae",
+    options={"net": "mlp:width=16", "latents": 2},
+    ranges=ranges(beta=Range((1,), 1, 2, whole=True)),
+    score="udr",
+    size=2,
+    models=2,
+    images=160,
+    generations=2,
+)
+TINY = Recursion(
+    root=SMALL,
+    leaf=dataclasses.replace(SMALL, generations=1),
+    final=dataclasses.replace(SMALL, score="mig", models=1),
+    leaf_runs=2,
+    min_size=6,
+    udr_floor=0.0,
+    kl_threshold=0.0,
+    max_depth=2,
+    least_images=48,
+    prefer="largest",
+)
+"""Everything counts as learned, so that all stages are gone through."""
+
+
+def run(recursion, out, engine=None, seed=0):
+    with engine or InlineEngine() as pool:
+        return recurse(recursion, Boxes(), out=out, engine=pool, seed=seed, progress="none")
+
+
+def told(tree):
+    """All that a recursion decided, without its times and its place."""
+    final = tree.final
+    return {
+        "metaepochs": [dataclasses.replace(m, seconds=0.0) for m in tree.metaepochs],
+        "stops": tree.stops,
+        "labels": [(e.leaf_run, e.depth, e.indices.tolist(), e.values.tolist()) for e in tree.store.entries],
+        "final": None if final is None else [dataclasses.asdict(g) for g in final.generations],
+    }
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    return run(TINY, tmp_path_factory.mktemp("whole") / "tree")
+
+
+def test_leaf_runs_train_on_images_of_the_set_above_and_label_them_by_absolute_position(whole):
+    entries = {(e.leaf_run, e.depth): e for e in whole.store.entries}
+    assert whole.metaepochs[0].name == "root"
+    assert entries[0, 0].indices.tolist() == list(range(1920))
+    assert entries[0, 0].values.shape == (1920, 2)
+    assert whole.store.leaf_runs
+    for (leaf_run, depth), entry in entries.items():
+        if depth == 0:
+            continue
+        above = entries[leaf_run, depth - 1] if depth > 1 else entries[0, 0]
+        rank = leaf_run - 1 if depth == 1 else 0
+        assert entry.indices.tolist() == above.indices[whole.reduce(above, rank).indices].tolist()
+    first = [entries[run, 1].indices.tolist() for run in whole.store.leaf_runs]
+    assert len({tuple(indices) for indices in first}) == len(first)  # every leaf-run freezes other plateaus
+    assert set(whole.stops) == {1, 2}
+
+
+def test_the_final_population_is_selected_by_the_labels_of_all_leaf_runs(whole):
+    from unbraid.selection.surrogates import surrogate_mig
+    from unbraid.training import open_run
+
+    best = whole.final.best
+    score = surrogate_mig(open_run(best.run), Boxes(), whole.store, seed=whole.final.seed)
+    assert best.score == pytest.approx(score.value)
+    assert whole.finished
+    assert "final by 2 leaf-run(s)" in whole.text()
+
+
+def test_a_population_of_workers_gives_the_same_tree(whole, tmp_path):
+    assert told(run(TINY, tmp_path / "tree", ProcessEngine(2))) == told(whole)
+
+
+def test_a_recursion_killed_at_any_point_ends_with_the_same_tree(whole, tmp_path):
+    script = f"""
+        import sys
+        sys.path[:0] = [{str(TESTS)!r}, {str(TESTS / "selection")!r}]
+        from test_recursion import TINY, run
+        run(TINY, {str(tmp_path / "tree")!r})
+    """
+    for stage in ("metaepochs/leaf00_depth00/generations/001", "labels/leaf01*"):
+        process = subprocess.Popen([sys.executable, "-c", textwrap.dedent(script)], env=os.environ)
+        while process.poll() is None and not list((tmp_path / "tree").glob(stage)):
+            time.sleep(0.01)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    assert (tmp_path / "tree" / TREE).exists()
+    assert told(run(TINY, tmp_path / "tree")) == told(whole)
+
+
+def test_a_finished_recursion_is_opened_again_and_other_settings_are_refused(whole):
+    assert told(run(TINY, whole.folder)) == told(open_tree(whole.folder)) == told(whole)
+    with pytest.raises(UsageError, match="leaf_runs = 2, now asked for 3"):
+        run(dataclasses.replace(TINY, leaf_runs=3), whole.folder)
+    with pytest.raises(UsageError, match="seed"):
+        run(TINY, whole.folder, seed=1)
+
+
+def test_without_leaf_runs_the_labels_of_the_root_decide(tmp_path):
+    tree = run(dataclasses.replace(TINY, leaf_runs=0), tmp_path / "tree")
+    assert tree.stops == {}
+    assert [(m.leaf_run, m.depth) for m in tree.metaepochs] == [(0, 0)]
+    assert tree.final.finished
+
+
+def test_a_leaf_run_stops_at_noise_at_silence_at_few_images_and_when_all_diverge(tmp_path):
+    silent = dataclasses.replace(
+        SMALL, ranges=ranges(1e-2, beta=Range((1000,), 500, 2000, whole=True)), images=3200, generations=1
+    )
+    wild = dataclasses.replace(SMALL, ranges=ranges(1e9, beta=Range((1,), 1, 2)), generations=1, retries=0)
+    base = dataclasses.replace(TINY, leaf_runs=1)
+    cases = {
+        "noise": (dataclasses.replace(base, udr_floor=2.0), "below 2"),
+        "inactive": (dataclasses.replace(base, leaf=silent, least_images=3200, kl_threshold=1e-3), "no latent"),
+        "small": (dataclasses.replace(base, min_size=1921), "at least 1921"),
+        "diverged": (dataclasses.replace(base, leaf=wild, udr_floor=0.1), "UDR is 0.000"),
+        "depth": (dataclasses.replace(base, max_depth=1), "as many as allowed"),
+    }
+    for name, (recursion, words) in cases.items():
+        tree = run(recursion, tmp_path / name)
+        assert tree.stops[1].kind == {"diverged": "noise"}.get(name, name)
+        assert words in tree.stops[1].detail
+        # Labels of the root are there in any case, those of the leaf-run only if it learned something.
+        assert tree.store.leaf_runs == ([1] if name == "depth" else [])
+        assert tree.final.finished
+
+
+def test_a_root_that_learns_nothing_says_so(tmp_path):
+    with pytest.raises(UsageError, match="no active latent"):
+        run(dataclasses.replace(TINY, kl_threshold=100.0), tmp_path / "silent")
+    assert open_tree(tmp_path / "silent").stops[0].kind == "inactive"
+    wild = dataclasses.replace(SMALL, ranges=ranges(1e9, beta=Range((1,), 1, 2)), generations=1, retries=0)
+    with pytest.raises(UsageError, match="diverged"):
+        run(dataclasses.replace(TINY, root=wild), tmp_path / "wild")
+
+
+def test_presets_are_whole_and_paper_has_the_published_numbers():
+    for name in PRESETS:
+        recursion, _ = recursion_preset(name)
+        assert recursion.settings()["leaf_runs"] == recursion.leaf_runs
+    paper, data = recursion_preset("paper")
+    assert data == "dsprites"
+    assert (paper.root.size, paper.root.models, paper.root.patience, paper.root.threshold) == (56, 5, 6, 0.005)
+    assert (paper.final.size, paper.final.halving, paper.final.generations) == (56, 2, 17)
+    assert (paper.leaf_runs, paper.udr_floor, paper.kl_threshold, paper.least_images) == (3, 0.1, 1.0, 10_000)
+    with pytest.raises(UsageError, match="preset"):
+        recursion_preset("tiny")
+
+
+def test_wrong_settings_are_refused():
+    with pytest.raises(UsageError, match="udr"):
+        Recursion(root=Population(score="mig"))
+    with pytest.raises(UsageError, match="leaf_runs"):
+        Recursion(leaf_runs=-1)
+
+
+def test_a_latent_is_explained_by_the_factor_whose_values_fix_it():
+    factors = np.indices((12, 12)).reshape(2, -1).T
+    noise = np.random.default_rng(0).standard_normal((144, 1))
+    found = explain(np.hstack([factors[:, 1:] ** 2, noise]), (3, 5), factors, ("x", "y"))
+    assert (found[0].latent, found[0].factor) == (3, "y")
+    assert found[0].share == pytest.approx(1.0)
+    assert found[1].share < 0.15  # 12 values explain 11/143 of pure noise by chance; the correction takes that off
