@@ -75,6 +75,16 @@ def test_identity_codes_are_nearly_perfect():
     assert score.ceiling == 1
 
 
+def test_a_rotation_of_a_perfect_code_is_entangled():
+    factors, others = (grid(1000, (3, 6, 40, 32, 32), seed) for seed in (0, 1))
+    centre, spread = factors.mean(axis=0), factors.std(axis=0)
+    rotation = np.linalg.qr(np.random.default_rng(0).normal(size=(5, 5)))[0]
+    for turn, bounds in ((np.eye(5), (0.95, 1.0)), (rotation, (0.0, 0.4))):
+        codes, held_out = ((part - centre) / spread @ turn for part in (factors, others))
+        low, high = bounds
+        assert low <= dci(codes, factors, test=(held_out, others), stages=20).value <= high
+
+
 def test_agrees_with_scikit_learns_estimator_over_seeds():
     parts = ("disentanglement", "completeness", "informativeness_train", "informativeness_test")
     differences = []
