@@ -94,7 +94,7 @@ def study_status(folder: Positional[Path], *, json: bool = False) -> None:
 
 
 def study_report(folder: Positional[Path], *, json: bool = False) -> None:
-    """Collect a study's table and answer its questions with tables and plots, in FOLDER/report.
+    """Collect a study's table and answer its questions with tables and plots, in FOLDER/report (start with report.md).
 
     Args:
         folder: Folder of the study.
@@ -102,13 +102,15 @@ def study_report(folder: Positional[Path], *, json: bool = False) -> None:
     """
     import polars as pl
 
-    from unbraid.study import answer_all, coverage, open_study, write_table
+    from unbraid.study import answer_all, coverage, open_study, write_markdown, write_table
 
     opened = open_study(folder)
     path = write_table(opened)
     table = pl.read_parquet(path).filter(pl.col("status") == "evaluated")
     found = coverage(opened)
     answers = answer_all(table, folder / "report") if len(table) else []
+    if answers:
+        write_markdown(folder / "report" / "report.md", opened.study, table, answers)
     if json:
         told = _as_json(opened, found) | {
             "table": str(path),
@@ -120,7 +122,9 @@ def study_report(folder: Positional[Path], *, json: bool = False) -> None:
     for answer in answers:
         result = f"not answered, {answer.missing}" if answer.missing else f"{folder / 'report' / answer.name}.csv"
         print(f"question {answer.analysis.question}: {answer.analysis.title}: {result}")
-    if not answers:
+    if answers:
+        print(f"wrote {folder / 'report' / 'report.md'}")
+    else:
         print("no run has been measured yet: nothing to answer the questions with")
 
 

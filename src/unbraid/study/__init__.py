@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from unbraid.study.grid import RunSpec as RunSpec
     from unbraid.study.grid import Setting as Setting
     from unbraid.study.grid import Study as Study
+    from unbraid.study.markdown import write_markdown as write_markdown
     from unbraid.study.presets import PRESETS as PRESETS
     from unbraid.study.runner import Coverage as Coverage
     from unbraid.study.runner import coverage as coverage
@@ -44,6 +45,7 @@ _HOMES = {
     "parse_study": "file",
     "read_study": "file",
     "run_study": "runner",
+    "write_markdown": "markdown",
     "write_table": "table",
 }
 

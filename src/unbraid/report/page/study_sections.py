@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from pathlib import Path
 from shlex import quote
 
 import polars as pl
 
-from unbraid.data import entry
 from unbraid.errors import UsageError
 from unbraid.report.page.captions import ANSWERS, QUESTIONS, STUDY
 from unbraid.report.page.charts import bullet
@@ -22,7 +20,7 @@ from unbraid.report.page.tables import data_table
 from unbraid.report.page.words import score_name
 from unbraid.study import ANALYSES, PRESETS, Coverage, StudyFolder, coverage, make_table, open_study
 from unbraid.study.analysis import METRICS, metrics_of
-from unbraid.study.published import compare, load
+from unbraid.study.published import compare, imitated, load
 
 __all__ = ["study_page"]
 
@@ -136,7 +134,7 @@ def _published(measured: pl.DataFrame) -> Section | None:
         printed = load(analysis.published)
         try:
             answer = analysis.table(measured, **({"metrics": metrics} if analysis.by_metric else {}))
-            names = _stand_ins(answer, printed) if name != "transfer_trials" else {}
+            names = imitated(answer, printed) if name != "transfer_trials" else {}
             both = compare(answer, printed, data=names or None)
         except UsageError as error:
             blocks.append(fragment(tag("h3", analysis.title), note(str(error))))
@@ -161,21 +159,6 @@ _FAIR = (
 
 def _shown(column: str, value: object) -> object:
     return score_name(value) if column == "metric" and isinstance(value, str) else value
-
-
-def _stand_ins(answer: pl.DataFrame, printed: pl.DataFrame) -> dict[str, str]:
-    """Which published data set a measured one imitates, by what its card says."""
-    known, found = set(printed["data"].to_list()), {}
-    for name in answer["data"].unique(maintain_order=True).to_list():
-        if name in known:
-            continue
-        try:
-            told = re.match(r"\w+", entry(re.split(r"[:@ ]", name)[0]).card.stands_in_for)
-        except UsageError:  # data of one's own
-            continue
-        if told and told.group().lower() in known:
-            found[name] = told.group().lower()
-    return found
 
 
 def _runs(table: pl.DataFrame) -> Section | None:

@@ -29,6 +29,7 @@ from unbraid.study.analysis.downstream import (
     plot_downstream_vs_metrics,
 )
 from unbraid.study.analysis.everything import ANALYSES, Analysis, Answer, answer_all
+from unbraid.study.analysis.findings import findings
 from unbraid.study.analysis.metric_agreement import metric_agreement, plot_metric_agreement
 from unbraid.study.analysis.model_selection import (
     UNSUPERVISED,
@@ -56,6 +57,7 @@ __all__ = [
     "correlation_trend",
     "downstream_pairs",
     "downstream_vs_metrics",
+    "findings",
     "markdown_scores",
     "mean_ranks",
     "method_scores",

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 
 import polars as pl
 
+from unbraid.data import entry
 from unbraid.errors import UsageError, unknown_name
 
-__all__ = ["TABLES", "Published", "compare", "load"]
+__all__ = ["TABLES", "Published", "compare", "imitated", "load"]
 
 
 @dataclass(frozen=True)
@@ -100,3 +102,18 @@ def compare(
     others = [name for name in measured.columns if name not in (*keys, value)]
     difference = pl.col(value) - pl.col("published")
     return joined.select(*keys, pl.col(value).alias("measured"), "published", difference.alias("difference"), *others)
+
+
+def imitated(measured: pl.DataFrame, published: pl.DataFrame) -> dict[str, str]:
+    """Which published data set each measured one imitates, by what its card says; ``data`` for :func:`compare`."""
+    known, found = set(published["data"].to_list()), {}
+    for name in measured["data"].unique(maintain_order=True).to_list():
+        if name in known:
+            continue
+        try:
+            told = re.match(r"\w+", entry(re.split(r"[:@ ]", name)[0]).card.stands_in_for)
+        except UsageError:  # data of one's own
+            continue
+        if told and told.group().lower() in known:
+            found[name] = told.group().lower()
+    return found

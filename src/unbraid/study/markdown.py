@@ -1,0 +1,108 @@
+"""A study's report as one Markdown page: what was run, which findings it reproduces, and every answer with its plot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import polars as pl
+
+from unbraid.study.analysis import Answer, findings
+from unbraid.study.grid import Study
+from unbraid.study.published import compare, imitated, load
+from unbraid.training.files import replace_file
+
+__all__ = ["write_markdown"]
+
+QUESTIONS = {
+    1: "Do the objectives make codes uncorrelated?",
+    2: "Do the scores agree?",
+    3: "How much do objective and strength matter?",
+    4: "Can a model be selected without labels?",
+    5: "Do disentangled codes help downstream?",
+    6: "Which method ranks first?",
+}
+"""The questions by number."""
+
+_SHOWN = 40
+
+
+def write_markdown(path: Path, study: Study, table: pl.DataFrame, answers: Sequence[Answer]) -> None:
+    """Write the page; plots are expected beside it as ``NAME.png``.
+
+    ``table`` has the measured runs only; the page says how many of the study's runs these are.
+    """
+    lines = [f"# Study `{study.name}`", "", *_what(study, table), "", "## Findings", "", *_findings(table)]
+    for number, question in QUESTIONS.items():
+        lines += ["", f"## {number}. {question}"]
+        for answer in (answer for answer in answers if answer.analysis.question == number):
+            lines += ["", *_answer(answer)]
+    with replace_file(path) as temporary:
+        temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _what(study: Study, table: pl.DataFrame) -> Iterable[str]:
+    sweeps: dict[str, list[str]] = {}
+    for setting in study.settings:
+        strength = "" if setting.strength is None else f"{setting.strength:g}"
+        name = setting.objective + (f" ({setting.parameter} %s)" if setting.parameter else "")
+        sweeps.setdefault(name, []).append(strength)
+    shown = "; ".join(name.replace("%s", ", ".join(values)) for name, values in sweeps.items())
+    runs = table["index"].n_unique() if len(table) else 0
+    hours = table.unique("index")["seconds"].sum() / 3600 if len(table) else 0.0
+    nets = ", ".join(f"`{net}`" for net in study.nets if net) or "each objective's own"
+    yield f"- Data: {', '.join(f'`{name}`' for name in study.data)}"
+    yield f"- Objectives: {shown}"
+    yield f"- {len(study.seeds)} seeds, {' or '.join(f'{steps:,}' for steps in study.steps)} steps, networks {nets}"
+    yield (
+        f"- {runs} of {len(study)} runs measured, on {study.evaluation.train:,} training and {study.evaluation.test:,} "
+        f"test points; their training took {hours:.1f} hours of one core"
+    )
+    yield "- Made by `unbraid study run` and `unbraid study report`; the table of all runs is `table.parquet`"
+
+
+def _findings(table: pl.DataFrame) -> Iterable[str]:
+    yield "The conclusions of Locatello et al. (2019), each with the rule by which it counts as reproduced:"
+    yield ""
+    yield "| | finding | rule | measured here | holds |"
+    yield "|---|---|---|---|---|"
+    for row in findings(table).to_dicts() if len(table) else []:
+        verdict = {True: "yes", False: "**no**", None: "cannot say"}[row["holds"]]
+        measured = row["measured"].replace("|", "/")
+        yield f"| {row['question']} | {row['finding']} | {row['rule']} | {measured} | {verdict} |"
+
+
+def _answer(answer: Answer) -> Iterable[str]:
+    analysis = answer.analysis
+    yield f"### {analysis.title}"
+    yield ""
+    if answer.missing or answer.table is None:
+        yield f"Not answered: {answer.missing}"
+        return
+    if answer.figure is not None:
+        yield f"![{analysis.title}]({answer.name}.png)"
+    if analysis.published:
+        printed = load(analysis.published)
+        names = {} if answer.name == "transfer_trials" else imitated(answer.table, printed)
+        yield ""
+        yield from (f"`{mine}` stands beside the published `{theirs}`." for mine, theirs in names.items())
+        yield ""
+        yield from _rows(compare(answer.table, printed, data=names or None))
+    elif answer.figure is None:
+        yield from _rows(answer.table.head(_SHOWN))
+        if len(answer.table) > _SHOWN:
+            yield ""
+            yield f"The first {_SHOWN} of {len(answer.table)} rows; `{answer.name}.csv` has all."
+
+
+def _rows(table: pl.DataFrame) -> Iterable[str]:
+    yield "| " + " | ".join(table.columns) + " |"
+    yield "|" + "---|" * table.width
+    for row in table.rows():
+        yield "| " + " | ".join(_cell(value) for value in row) + " |"
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    return f"{value:.2f}" if isinstance(value, float) else str(value)

@@ -1,0 +1,60 @@
+"""The Markdown page of a study says what the table says."""
+
+import re
+from pathlib import Path
+
+import polars as pl
+import pytest
+from study_toys import full_table
+
+from unbraid.study import Setting, Study, answer_all, write_markdown
+from unbraid.study.analysis import ANALYSES, Answer, findings
+
+
+STUDY = Study(
+    "toy",
+    ("sprites32", "rooms3d-32"),
+    (Setting("beta-vae", {}, "beta", 1.0), Setting("beta-vae", {}, "beta", 4.0), Setting("vae", {})),
+    seeds=(0, 1),
+    steps=(1000,),
+)
+
+
+def write(folder: Path, table: pl.DataFrame, answers: list[Answer]) -> str:
+    write_markdown(folder / "report.md", STUDY, table.with_columns(seconds=pl.lit(3600.0)), answers)
+    return (folder / "report.md").read_text()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A report with its pictures; drawing them takes seconds."""
+    folder = tmp_path_factory.mktemp("report")
+    write(folder, full_table(), answer_all(full_table(), folder, plots=(".png",)))
+    return folder
+
+
+def test_the_page_names_axes_coverage_verdicts_and_pictures_that_exist(folder):
+    page = (folder / "report.md").read_text()
+    assert "beta-vae (beta 1, 4); vae" in page
+    # The toy table has one index per row: 2 data sets x 36 settings x 5 seeds x 2 representations, an hour each.
+    assert "720 of 12 runs measured" in page
+    assert "720.0 hours of one core" in page
+    yes, no = (int(findings(full_table())["holds"].eq(value).sum()) for value in (True, False))
+    assert (page.count("| yes |"), page.count("| **no** |")) == (yes, no)
+    pictures = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", page)
+    assert len(pictures) > 10
+    assert all((folder / picture).exists() for picture in pictures)
+
+
+def test_published_numbers_stand_beside_those_of_the_data_sets_that_imitate(folder):
+    page = (folder / "report.md").read_text()
+    assert "`sprites32` stands beside the published `dsprites`" in page
+    # Table of the study: dSprites, BetaVAE score, objective only: 29 %.
+    row = next(line for line in page.splitlines() if line.startswith("| sprites32 | beta_vae | objective |"))
+    assert row.split("|")[5].strip() == "29.00"
+
+
+def test_an_answer_that_is_missing_says_why(tmp_path):
+    answer = Answer("correlation_trend", ANALYSES["correlation_trend"], None, missing="no column 'x': run --reevaluate")
+    page = write(tmp_path, full_table(), [answer])
+    assert "### Trend of correlation with strength\n\nNot answered: no column 'x': run --reevaluate" in page
