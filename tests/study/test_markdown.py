@@ -10,7 +10,6 @@ from study_toys import full_table
 from unbraid.study import Setting, Study, answer_all, write_markdown
 from unbraid.study.analysis import ANALYSES, Answer, findings
 
-
 STUDY = Study(
     "toy",
     ("sprites32", "rooms3d-32"),
