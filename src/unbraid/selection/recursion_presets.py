@@ -27,7 +27,7 @@ def recursion_preset(name: str) -> tuple[Recursion, str]:
     ``paper`` has the published sizes; one seed costs as much as one or two hundred runs of the large study.
 
     Images of 16 x 16 carry fewer nats per factor than those of 64 x 64: the small presets call a latent active from
-    half a nat, and search strengths up to 8. Their sets are small too, so the largest reduced set comes first.
+    0.5 and 0.7 nats on, and search strengths up to 8. Their sets are small too, so the largest reduced set comes first.
     """
     if name not in PRESETS:
         raise unknown_name("preset", name, PRESETS)
@@ -49,7 +49,7 @@ def recursion_preset(name: str) -> tuple[Recursion, str]:
                 final=replace(common, size=3, images=20_000, generations=4),
                 leaf_runs=1,
                 min_size=20,
-                kl_threshold=0.3,
+                kl_threshold=0.5,
                 max_depth=2,
                 least_images=10_000,
                 prefer="largest",
@@ -64,7 +64,7 @@ def recursion_preset(name: str) -> tuple[Recursion, str]:
             final=replace(common, size=5, images=50_000, generations=8),
             leaf_runs=1,
             min_size=60,
-            kl_threshold=0.5,
+            kl_threshold=0.7,
             max_depth=3,
             least_images=15_000,
             prefer="largest",
