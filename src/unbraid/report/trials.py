@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -94,7 +96,7 @@ def draw_trials(study: str, rows: polars.DataFrame, path: Path) -> None:
 
     view = _view(study)
     summary = summarise_trials(study, rows)
-    labels = ["\n".join(str(row[cell]) for cell in view.cells) for row in summary.iter_rows(named=True)]
+    labels = [_label(row[cell] for cell in view.cells) for row in summary.iter_rows(named=True)]
     hues = list(dict.fromkeys(summary[view.cells[-1]].to_list()))
     figure = Figure(figsize=(max(4.0, 0.85 * len(labels)) + 0.6, 2.9 * len(view.panels)), layout="constrained")
     for axis, value in zip(figure.subplots(len(view.panels), 1, squeeze=False)[:, 0], view.panels, strict=True):
@@ -116,6 +118,11 @@ def draw_trials(study: str, rows: polars.DataFrame, path: Path) -> None:
         axis.tick_params(colors=_INK, labelsize=7)
         axis.grid(axis="y", color=_QUIET, alpha=0.2, linewidth=0.6)
     figure.savefig(path, dpi=150)
+
+
+def _label(parts: Iterable[Any]) -> str:
+    """Several lines: the options of a data set stand below its name."""
+    return re.sub("[:,]", "\n", "\n".join(map(str, parts)))
 
 
 def _view(study: str) -> _View:

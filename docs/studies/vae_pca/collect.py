@@ -1,0 +1,42 @@
+"""Put what `unbraid theory study` left in a folder into this page: tables, pictures and one CSV per study.
+
+    python docs/studies/vae_pca/collect.py FOLDER
+
+Trials that are not finished are left out; the number of trials stands in every row of the tables.
+"""
+
+import sys
+from pathlib import Path
+
+import polars
+
+from unbraid.report.trials import STUDIES, draw_trials, trial_table
+from unbraid.theory import read_trials
+
+HERE = Path(__file__).parent
+
+
+def trials_of(study: str, folder: Path) -> polars.DataFrame | None:
+    """All finished trials of a study, or none."""
+    places = sorted(folder.glob(f"{study}/*/trials")) if study == "manipulation" else [folder / study]
+    parts = [read_trials(place) for place in places if any(place.glob("*.json"))]
+    return polars.concat(parts, how="diagonal_relaxed") if parts else None
+
+
+def main(folder: Path) -> None:
+    page = (HERE / "report.md").read_text()
+    for study, view in STUDIES.items():
+        rows = trials_of(study, folder)
+        if rows is None:
+            continue
+        rows = rows.sort([*view.cells, "seed"])
+        rows.write_csv(HERE / f"{study}.csv", float_precision=6)
+        draw_trials(study, rows, HERE / f"{study}.png")
+        mark = f"<!-- {study} -->"
+        before, _, after = page.split(mark)
+        page = f"{before}{mark}\n\n{trial_table(study, rows)}\n{mark}{after}"
+    (HERE / "report.md").write_text(page)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
