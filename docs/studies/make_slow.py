@@ -11,7 +11,7 @@ from pathlib import Path
 import polars as pl
 from scipy.stats import ttest_ind_from_stats
 
-from unbraid.study import open_study, write_table
+from unbraid.study import Study, open_study, write_table
 from unbraid.study.analysis import (
     markdown_scores,
     mean_ranks,
@@ -36,7 +36,7 @@ def main() -> None:
     parser.add_argument("study", type=Path, help="folder of the study")
     folder = open_study(parser.parse_args().study)
     HERE.mkdir(exist_ok=True)
-    table = pl.read_parquet(write_table(folder)).filter(pl.col("status") == "evaluated")
+    table = complete(pl.read_parquet(write_table(folder)), folder.study)
     table.write_parquet(HERE / "table.parquet")
     rivals, priors = (method_scores(table, methods=[SLOW, *names]) for names in (RIVALS, OTHER_PRIORS))
     for name, scores in (("rivals", rivals), ("priors", priors)):
@@ -44,6 +44,18 @@ def main() -> None:
         save_figure(plot_mean_ranks(mean_ranks(scores)), HERE / f"{name}-ranks.png")
     (HERE / "report.md").write_text(report(folder.study.name, table, rivals, priors))
     print(f"wrote {HERE / 'report.md'}")
+
+
+def complete(table: pl.DataFrame, study: Study) -> pl.DataFrame:
+    """The data sets on which every run of the study is done; an error if there is none."""
+    done = table.filter(pl.col("status") == "evaluated")
+    whole = len(study.settings) * len(study.seeds)
+    kept = [name for name in study.data if done.filter(pl.col("data") == name)["index"].n_unique() == whole]
+    if not kept:
+        raise SystemExit(f"no data set has all its {whole} runs yet: unbraid study status")
+    if len(kept) < len(study.data):
+        print(f"incomplete, left out: {', '.join(set(study.data) - set(kept))}")
+    return done.filter(pl.col("data").is_in(kept))
 
 
 def report(name: str, table: pl.DataFrame, rivals: pl.DataFrame, priors: pl.DataFrame) -> str:
@@ -99,20 +111,21 @@ def verdicts(everything: pl.DataFrame, rivals: pl.DataFrame, priors: pl.DataFram
         ("A Laplace prior is ahead of normal ones in MCC", NORMAL),
     ):
         for data in everything["data"].unique(maintain_order=True):
-            told = [against(everything, data, other) for other in others]
+            ahead = [against(everything, data, other) for other in others]
             lines.append(
-                f"**{words} on `{data}`**: {settled(told)}. Differences in percent: "
+                f"**{words} on `{data}`**: {settled(ahead)}. Differences in percent: "
                 + ", ".join(
                     f"to {other} {100 * difference:+.1f} (p = {value:.3f})"
-                    for other, (difference, value) in zip(others, told, strict=True)
+                    for other, (difference, value) in zip(others, ahead, strict=True)
                 )
                 + "."
             )
-    means = [cell(everything, data, SLOW)["mean"] for data in (LAP, UNI)]
-    lines.append(
-        f"**Steps as sparse as the prior expects (LAP) serve SlowVAE better than uniform ones (UNI)**: "
-        f"{yes(means[0] > means[1])}. MCC {100 * means[0]:.1f} against {100 * means[1]:.1f}."
-    )
+    if {LAP, UNI} <= set(everything["data"]):
+        means = [cell(everything, data, SLOW)["mean"] for data in (LAP, UNI)]
+        lines.append(
+            f"**Steps as sparse as the prior expects (LAP) serve SlowVAE better than uniform ones (UNI)**: "
+            f"{yes(means[0] > means[1])}. MCC {100 * means[0]:.1f} against {100 * means[1]:.1f}."
+        )
     return "\n".join(wrap("- " + line, "  ") for line in lines)
 
 

@@ -52,6 +52,16 @@ def test_evaluate_prints_a_table_and_writes_scores_and_a_heat_map(run, capsys):
         assert picture.width > 300
 
 
+def test_evaluate_takes_models_without_a_decoder_and_data_with_measured_factors(tmp_path, capsys):
+    words = "train pcl --data natural-sprites:size=8,channels=1 --net mlp:width=8 --steps 3 --batch-size 4"
+    assert unbraid(*words.split(), "--progress", "none", "--out", tmp_path / "pcl") == 0
+    assert unbraid("evaluate", tmp_path / "pcl", "--metrics", "mcc", "--train", 200) == 0
+    assert "mcc" in capsys.readouterr().out
+    found = json.loads((tmp_path / "pcl" / "scores.json").read_text())
+    assert found["summary"]["reconstruction"] is None
+    assert len(found["scores"]["mcc"]["parts"]["per_factor"]) == 5
+
+
 def test_evaluate_scores_codes_from_a_file(tmp_path, capsys):
     grid = np.indices((4, 5)).reshape(2, -1).T.repeat(30, axis=0)
     np.savez(tmp_path / "codes.npz", codes=grid.astype(float), factors=grid)
