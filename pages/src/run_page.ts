@@ -63,7 +63,7 @@ export async function runPage(main: HTMLElement, assets: string): Promise<void> 
   const help = shortcuts(keys);
   const left = [explorer.decoder ? stage(explorer, pick) : null, run.gallery || explorer.decoder ? gallery(explorer, pick) : null];
   main.replaceChildren(
-    h("header", {}, h("h1", {}, h("span", {}, "unbraid"), ` ${run.title}`), h("span", { class: "push" }), help.button, themeButton()),
+    h("header", {}, h("h1", {}, h("span", {}, "unbraid"), ` ${run.title}`), run.home ? h("a", { href: run.home }, "all runs") : null, h("span", { class: "push" }), help.button, themeButton()),
     ...run.problems.map(({ what, detail }) => h("p", { class: "problem", role: "note" }, h("b", {}, what), ` ${detail}`)),
     h("div", { class: left.some(Boolean) ? "columns" : "columns single" }, h("div", { class: "left" }, ...left), tabs.element),
     help.dialog,

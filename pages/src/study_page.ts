@@ -9,6 +9,9 @@ import type { StudyData, StudyRow } from "./types";
 
 type Key = string;
 
+/** Rows that are shown at first; more take a while to lay out. */
+const MANY = 300;
+
 const ABOUT: [Key, string][] = [
   ["index", "Run"],
   ["data", "Data"],
@@ -41,12 +44,14 @@ class StudyTable {
   private selects: Record<string, HTMLSelectElement> = {};
   private body = h("tbody");
   private head = h("tr");
+  private more = h("button", { type: "button", class: "more", onclick: () => ((this.all = true), this.draw()) }, "Show all");
   private count = h("span", { class: "hint", role: "status" });
   private bar = h("div", { class: "bar", hidden: true });
   private overview: HTMLElement;
   private side = h("section", { class: "side", hidden: true });
   private key: Key = "index";
   private falling = false;
+  private all = false;
   private chosen: number[] = [];
   private shown: Set<string>;
 
@@ -69,6 +74,7 @@ class StudyTable {
       {},
       h("div", { class: "tools" }, this.search, ...choices, columns, this.count),
       h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Runs" }, h("table", { class: "runs" }, h("thead", {}, this.head), this.body)),
+      this.more,
     );
     this.element = h("div", { class: "study" }, this.overview, this.side, this.bar);
     this.draw();
@@ -107,13 +113,15 @@ class StudyTable {
         const sorted = key === this.key ? (this.falling ? "descending" : "ascending") : "none";
         return h(
           "th",
-          { scope: "col", "aria-sort": sorted, class: key in this.study.rows || scores.includes(key) ? "number" : "" },
+          { scope: "col", "aria-sort": sorted, class: key === "seed" || scores.includes(key) ? "number" : "" },
           h("button", { type: "button", "data-key": key, onclick: () => this.sortBy(key, scores.includes(key)) }, title, h("i", { "aria-hidden": "true" }, sorted === "none" ? "" : this.falling ? " ↓" : " ↑")),
         );
       }),
     );
     const rows = this.study.rows.filter((row) => this.matches(row)).sort((a, b) => this.order(a, b));
-    this.body.replaceChildren(...rows.map((row) => this.line(row, scores)));
+    const few = this.all ? rows : rows.slice(0, MANY);
+    this.body.replaceChildren(...few.map((row) => this.line(row, scores)));
+    this.more.hidden = few.length === rows.length;
     const begun = this.study.rows.length;
     this.count.textContent = `${rows.length} of ${begun} runs${begun < this.study.planned ? `, ${this.study.planned} planned` : ""}`;
     this.drawBar();

@@ -26,6 +26,8 @@ export interface Gallery {
 export interface RunData {
   name: string;
   title: string;
+  /** The page of the study it belongs to. */
+  home: string | null;
   facts: [string, string][];
   /** Height, width, channels. */
   shape: [number, number, number] | null;

@@ -32,6 +32,8 @@ class Contents:
 
     name: str
     title: str
+    home: str | None = None
+    """Where the page of the study it belongs to is, seen from its own."""
     facts: list[tuple[str, str]] = field(default_factory=list)
     shape: list[int] | None = None
     latents: list[dict[str, Any]] = field(default_factory=list)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 from functools import lru_cache
 
@@ -13,10 +14,16 @@ from unbraid.study.evaluation import shared_codes
 from unbraid.study.folder import codes_file
 from unbraid.training import Run
 
-__all__ = ["data_of", "looks"]
+__all__ = ["NOTHING", "data_of", "looks"]
 
 SIDE = 32
 """Smaller images are enlarged to this many pixels."""
+
+
+NOTHING = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAAC0lEQVR42mNgAAIAAAUAAen63NgAAAAASUVORK5CYII="
+)
+"""A PNG of one clear pixel."""
 
 
 def looks(run: Run, *, rows: int = 2, columns: int = 8) -> bytes:

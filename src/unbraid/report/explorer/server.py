@@ -69,8 +69,12 @@ class _Handler(BaseHTTPRequestHandler):
         if path == "" or path.endswith("/"):
             path += "index.html"
         # A site computes some files when asked; models are not made for several threads.
-        with self.server.lock:
-            content = self.server.site.get(path)
+        try:
+            with self.server.lock:
+                content = self.server.site.get(path)
+        except UsageError as error:
+            self._answer(HTTPStatus.INTERNAL_SERVER_ERROR, f"{error}\n".encode())
+            return
         if content is None:
             self._answer(HTTPStatus.NOT_FOUND, b"no such file\n")
         else:

@@ -8,10 +8,11 @@ from collections import Counter, OrderedDict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 from unbraid.errors import UsageError
-from unbraid.report.explorer.contents import look_at
-from unbraid.report.explorer.looks import data_of, looks
+from unbraid.report.explorer.contents import FILES, look_at
+from unbraid.report.explorer.looks import NOTHING, data_of, looks
 from unbraid.report.explorer.packing import ASSETS, asset, data_script, page
 from unbraid.report.explorer.site import run_files
 from unbraid.study.folder import EVALUATION, StudyFolder, open_study, scores_file
@@ -44,15 +45,14 @@ class StudySite:
         self._pages = set(begun[:limit]) if self.limited else None
         self._begun = len(begun)
         self._explorers: OrderedDict[int, dict[str, bytes]] = OrderedDict()
-        self._pictures: dict[tuple[int, int], bytes | None] = {}
+        self._pictures: dict[tuple[int, int], bytes] = {}
 
     def paths(self) -> Iterator[str]:
         yield from ("index.html", "study.js")
         yield from (f"assets/{name}" for name in ASSETS)
         for index in sorted(self._pages) if self._pages is not None else self._all():
             names = list(self._explorer(index))
-            picture = [] if self._picture(index) is None else ["looks.png"]
-            yield from (f"runs/{index:05d}/{name}" for name in [*names, *picture])
+            yield from (f"runs/{index:05d}/{name}" for name in [*names, "looks.png"])
 
     def get(self, path: str) -> bytes | None:
         if path in ("", "index.html"):
@@ -93,8 +93,8 @@ class StudySite:
         return (index for index in range(len(self.folder.study)) if self.folder.run(index).is_dir())
 
     def _has_page(self, index: int) -> bool:
-        inside = index < len(self.folder.study) and self.folder.run(index).is_dir()
-        return inside and (self._pages is None or index in self._pages)
+        begun = index < len(self.folder.study) and any((self.folder.run(index) / name).is_file() for name in FILES[:3])
+        return begun and (self._pages is None or index in self._pages)
 
     def _row(self, index: int, agreement: dict[int, float]) -> dict[str, Any]:
         spec, run = self.folder.study[index], self.folder.run(index)
@@ -125,22 +125,22 @@ class StudySite:
         """The page of one run; the latest few are kept."""
         if index not in self._explorers:
             found = look_at(self.folder.run(index), data_of, images=self.images, sample=self.sample)
-            found.name = f"{self.folder.study.name} {index:05d}"
+            found.title, found.home = f"{found.title}, run {index:05d}", "../../index.html"
             self._explorers[index] = run_files(found, "../../assets/")
             if len(self._explorers) > KEPT:
                 self._explorers.popitem(last=False)
         self._explorers.move_to_end(index)
         return self._explorers[index]
 
-    def _picture(self, index: int) -> bytes | None:
-        """A PNG of what a run draws; ``None`` while there is nothing to draw."""
+    def _picture(self, index: int) -> bytes:
+        """A PNG of what a run draws; a clear pixel if it draws nothing, since the table is to show all the same."""
         checkpoint = self.folder.run(index) / "checkpoint.safetensors"
         key = (index, checkpoint.stat().st_mtime_ns if checkpoint.exists() else 0)
         if key not in self._pictures:
             try:
                 self._pictures[key] = looks(open_run(self.folder.run(index), device="cpu"))
-            except UsageError:
-                self._pictures[key] = None
+            except (OSError, ValueError, KeyError, BadZipFile):
+                self._pictures[key] = NOTHING
         return self._pictures[key]
 
 

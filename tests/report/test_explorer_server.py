@@ -1,0 +1,86 @@
+"""The server knows its site and nothing else, and answers to loopback names only."""
+
+import http.client
+
+import pytest
+
+from unbraid.errors import UsageError
+from unbraid.report.explorer import LoopbackServer
+
+
+class Pages:
+    """A site of two files."""
+
+    def __init__(self):
+        self.files = {"index.html": b"<p>home", "assets/explorer.css": b"p{}"}
+
+    def paths(self):
+        return iter(self.files)
+
+    def get(self, path):
+        return self.files.get(path)
+
+
+def ask(server, path, *, method="GET", host=None):
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=10)
+    connection.putrequest(method, path, skip_host=True)
+    connection.putheader("Host", f"127.0.0.1:{server.server_port}" if host is None else host)
+    connection.endheaders()
+    answer = connection.getresponse()
+    content = answer.read()
+    connection.close()
+    return answer.status, content, answer
+
+
+def test_known_files_come_with_their_type_and_a_policy(serving):
+    server = serving(Pages())
+    status, content, answer = ask(server, "/")
+    assert (status, content) == (200, b"<p>home")
+    assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
+    assert "default-src 'self'" in answer.headers["Content-Security-Policy"]
+    assert ask(server, "/assets/explorer.css?v=1")[:2] == (200, b"p{}")
+    assert ask(server, "/index.html", method="HEAD")[:2] == (200, b"")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/unknown.html", "/assets/", "/assets/../index.html", "/../index.html", "/..%2f..%2fetc/passwd", "//etc/passwd",
+        "/%2e%2e/%2e%2e/etc/passwd", "/assets/%00", "/etc/passwd", "/run.json", "/assets\\..\\index.html",
+    ],
+)  # fmt: skip
+def test_unknown_files_and_paths_outside_are_refused(serving, path):
+    assert ask(serving(Pages()), path)[0] == 404
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:{port}", "127.0.0.1", "127.0.0.1:1", "", "192.168.0.1:{port}"]
+)
+def test_requests_for_other_hosts_are_refused(serving, host):
+    server = serving(Pages())
+    status, content, _ = ask(server, "/", host=host.format(port=server.server_port))
+    assert status == 421
+    assert b"home" not in content
+
+
+def test_localhost_is_a_loopback_name_too(serving):
+    server = serving(Pages())
+    assert ask(server, "/", host=f"localhost:{server.server_port}")[0] == 200
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS"])
+def test_nothing_can_be_sent_to_it(serving, method):
+    assert ask(serving(Pages()), "/", method=method)[0] == 501
+
+
+def test_it_listens_on_loopback_only(serving):
+    server = serving(Pages())
+    assert server.server_address[0] == "127.0.0.1"
+    assert server.url == f"http://127.0.0.1:{server.server_port}/"
+
+
+def test_a_port_in_use_is_named(serving):
+    with pytest.raises(UsageError, match="cannot be used"):
+        LoopbackServer(Pages(), serving(Pages()).server_port)
+    with pytest.raises(UsageError, match="port must lie"):
+        LoopbackServer(Pages(), 70_000)
