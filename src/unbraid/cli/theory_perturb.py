@@ -73,6 +73,7 @@ def theory_perturb(
     from unbraid.theory import (
         Alignments,
         codec_of,
+        noise_advantage,
         pick_alignments,
         save_manipulation,
         train_perturbation,
@@ -93,6 +94,11 @@ def theory_perturb(
         chosen = pick_alignments(runs, dataset, ensemble=ensemble, seed=seed)
         for path, score in chosen.scores.items():
             say(f"{path}  mutual information gap {score:.3f}")
+    noise = noise_advantage(chosen, dataset)
+    direction = ", ".join(f"{factor} {weight:+.2f}" for factor, weight in noise["noise_direction"].items())
+    say(f"entangled codes are less noisy by {noise['noise_advantages'][0]:.4f} along {direction}")
+    if noise["noise_advantages"][0] < 1e-3:
+        say("that is next to nothing: a perturbation has nothing to exploit; take models further apart")
     found = train_perturbation(
         [codec_of(run) for run in chosen.entangled],
         [codec_of(run) for run in chosen.disentangled],
@@ -104,7 +110,7 @@ def theory_perturb(
         seed=seed,
         tell=lambda step, gap: say(f"pattern step {step:>6}: disentangled models lose {gap:+.3f} nats more"),
     )
-    numbers = save_manipulation(found, chosen, dataset, out)
+    numbers = save_manipulation(found, chosen, dataset, out, **noise)
     perturbation_sheet(Perturbed(dataset, found.perturbation), out / "perturbation.png")
     if json:
         print(json_module.dumps(numbers))

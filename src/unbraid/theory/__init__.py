@@ -14,6 +14,7 @@ from unbraid.theory.loss_split import LossSplit, split_reconstruction
 from unbraid.theory.manipulation import (
     Alignments,
     manipulation_trials,
+    noise_advantage,
     pick_alignments,
     save_manipulation,
     train_restarts,
@@ -114,6 +115,7 @@ __all__ = [
     "minimise_noise_loss",
     "mixing_matrix",
     "nearest_signed_permutation",
+    "noise_advantage",
     "noise_directions",
     "nonlinear_mixing",
     "orthogonal_noise_loss",

@@ -18,7 +18,15 @@ from unbraid.theory.perturbation import Manipulation, codec_of, noise_directions
 from unbraid.theory.trials import Trial
 from unbraid.training import Run, train
 
-__all__ = ["MANIPULATED", "Alignments", "manipulation_trials", "pick_alignments", "save_manipulation", "train_restarts"]
+__all__ = [
+    "MANIPULATED",
+    "Alignments",
+    "manipulation_trials",
+    "noise_advantage",
+    "pick_alignments",
+    "save_manipulation",
+    "train_restarts",
+]
 
 Say = Callable[[str], None]
 
@@ -61,28 +69,41 @@ def pick_alignments(runs: Sequence[Run], data: FactorDataset, *, ensemble: int =
     )
 
 
-def save_manipulation(found: Manipulation, chosen: Alignments, data: FactorDataset, folder: Path) -> dict[str, Any]:
+def noise_advantage(chosen: Alignments, data: FactorDataset) -> dict[str, Any]:
+    """Is there anything to exploit? By how much less noise the entangled model has, and along which factors.
+
+    See :func:`unbraid.theory.noise_directions`; taken from the first model of each group, on 2,000 images.
+    """
+    index = data.sample_index(2000, counter_rng(0, 0))
+    advantages, directions = noise_directions(
+        _posterior(chosen.entangled[0], data, index),
+        _posterior(chosen.disentangled[0], data, index),
+        unit_factors(data.space, data.space.factors(index)),
+    )
+    return {
+        "noise_advantages": advantages.tolist(),
+        "noise_direction": dict(zip(data.space.names, directions[:, 0].tolist(), strict=True)),
+    }
+
+
+def save_manipulation(
+    found: Manipulation, chosen: Alignments, data: FactorDataset, folder: Path, **record: Any
+) -> dict[str, Any]:
     """Write a trained perturbation with its card's numbers, measured on 2,000 images; returns them."""
-    rng = counter_rng(0, 0)
-    index = data.sample_index(2000, rng)
+    index = data.sample_index(2000, counter_rng(0, 0))
     before = data.images(index, counter_rng(0, 1)).astype(np.float64) / 255
     after = Perturbed(data, found.perturbation).images(index, counter_rng(0, 1)).astype(np.float64) / 255
-    factors = unit_factors(data.space, data.space.factors(index))
-    advantages, directions = noise_directions(
-        _posterior(chosen.entangled[0], data, index), _posterior(chosen.disentangled[0], data, index), factors
-    )
     numbers = {
         "mean_change": float(np.abs(after - before).mean()),
         "largest_change": float(np.abs(after - before).max()),
         "deviation": float(np.sqrt(((after - before) ** 2).mean())),
         "variance": float(before.var(axis=0).sum()),
         "variance_after": float(after.var(axis=0).sum()),
-        "noise_advantages": advantages.tolist(),
-        "noise_direction": dict(zip(data.space.names, directions[:, 0].tolist(), strict=True)),
         "gaps": found.gaps,
         "entangled": [str(run.path) for run in chosen.entangled],
         "disentangled": [str(run.path) for run in chosen.disentangled],
         "mig": chosen.scores,
+        **record,
     }
     found.perturbation.save(folder, data, **numbers)
     return numbers
@@ -141,6 +162,8 @@ def manipulation_trials(
         )
         chosen = pick_alignments(runs, base)
         say(f"restarts by mutual information gap: {', '.join(f'{score:.3f}' for score in chosen.scores.values())}")
+        noise = noise_advantage(chosen, base)
+        say(f"entangled codes are less noisy by up to {noise['noise_advantages'][0]:.4f}")
         found = train_perturbation(
             [codec_of(run) for run in chosen.entangled],
             [codec_of(run) for run in chosen.disentangled],
@@ -152,7 +175,7 @@ def manipulation_trials(
             check_every=50,
             tell=lambda step, gap: say(f"pattern step {step}: gap {gap:.3f} nats"),
         )
-        numbers = save_manipulation(found, chosen, base, source)
+        numbers = save_manipulation(found, chosen, base, source, **noise)
         say(f"mean change {numbers['mean_change']:.4f}, largest {numbers['largest_change']:.4f}")
     perturbed = {"source": str(source.absolute())}
     recipes: dict[str, tuple[str, dict[str, str]]] = {
