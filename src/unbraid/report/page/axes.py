@@ -65,11 +65,11 @@ class Scale:
     def over(
         cls, values: Iterable[float], start: float, end: float, *, logarithmic: bool = False, pad: float = 0.0
     ) -> Scale:
-        """A scale that holds all finite values, with a margin of ``pad`` times their span."""
+        """A scale that holds all finite values, with a margin of ``pad`` spans; from 0 down it is never logarithmic."""
         found = np.asarray(list(values), dtype=float)
         found = found[np.isfinite(found)]
         low, high = (float(found.min()), float(found.max())) if len(found) else (0.0, 1.0)
-        if logarithmic:
+        if logarithmic and low > 0:
             margin = (high / low) ** pad if high > low else 1.3
             return cls(low / margin, high * margin, start, end, True)
         margin = (high - low) * pad if high > low else max(abs(low) * 0.1, 0.5)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from unbraid.errors import UsageError
@@ -30,17 +31,24 @@ def write_report(
     Without ``out`` it is ``report.html`` in the run's or study's folder, and in the current folder for a comparison.
     """
     folders = [Path(path) for path in paths]
+    _check(folders)
     target = Path(out) if out is not None else (folders[0] if len(folders) == 1 else Path()) / "report.html"
     if target.is_dir():
         target = target / "report.html"
-    text = make_report(folders, choices=choices, say=say)
-    try:
+    with _writing(target):  # before the work, so that a wrong place costs no time
         target.parent.mkdir(parents=True, exist_ok=True)
-        with replace_file(target) as temporary:
-            temporary.write_text(text, encoding="utf-8")
+    text = make_report(folders, choices=choices, say=say)
+    with _writing(target), replace_file(target) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+    return target
+
+
+@contextmanager
+def _writing(target: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         raise UsageError(f"cannot write {target} ({error.strerror or error}); choose another file (--out)") from error
-    return target
 
 
 def make_report(

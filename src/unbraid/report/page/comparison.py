@@ -30,7 +30,7 @@ def comparison_page(looks: Sequence[Look], made_by: str) -> str:
     kinds = sorted({headline(one) for one in looks})
     subtitle = "; ".join(kinds) if len(kinds) <= 4 else f"{len(kinds)} kinds of run"
     missing = [
-        fragment(tag("h3", name), gaps(one.folder.gaps))
+        fragment(tag("p", tag("b", name)), gaps(one.folder.gaps))
         for name, one in zip(names, looks, strict=True)
         if one.folder.gaps
     ]

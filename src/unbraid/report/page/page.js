@@ -159,4 +159,5 @@
       box.parentElement.querySelector(".count").textContent = `${shown} of ${rows.length} rows`;
     });
   }
+  document.body.dataset.ready = "yes";
 })();

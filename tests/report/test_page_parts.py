@@ -1,0 +1,174 @@
+"""The building blocks of the report page."""
+
+import json
+import math
+import re
+
+import numpy as np
+import pytest
+
+from unbraid import objectives
+from unbraid.report.page.axes import Scale, linear_ticks, number
+from unbraid.report.page.captions import ANSWERS, QUESTIONS
+from unbraid.report.page.charts import Series, bars, line_chart, scatter
+from unbraid.report.page.folder import read_history, train_command
+from unbraid.report.page.markup import Html, fragment, tag
+from unbraid.report.page.palette import DARK, LIGHT, SERIES, contrast, heat, shade
+from unbraid.report.page.pictures import png
+from unbraid.report.page.tables import data_table, heat_table
+from unbraid.report.page.words import formula, objective_name
+from unbraid.study import ANALYSES
+
+
+def test_everything_that_is_not_markup_is_escaped():
+    made = tag("p", "<b>", [tag("i", "&"), None, 3], title="\"'>")
+    assert made == '<p title="&quot;&#x27;&gt;">&lt;b&gt;<i>&amp;</i>3</p>'
+    assert fragment(Html("<b>"), "<b>") == "<b>&lt;b&gt;"
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
+def test_text_is_readable_and_curves_are_visible_on_their_ground(theme):
+    # The accessibility guidelines ask for 4.5 between text and ground, and for 3 between graphics and ground.
+    for ground in ("paper", "page"):
+        for text in ("ink", "quiet", "accent"):
+            assert contrast(theme[text], theme[ground]) >= 4.5
+    assert contrast(theme["gap-ink"], theme["gap"]) >= 4.5
+    assert contrast(theme["ink"], theme["soft"]) >= 4.5
+    for tone in range(SERIES):
+        assert contrast(theme[f"s{tone}"], theme["paper"]) >= 3
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_numbers_in_heat_maps_are_readable_on_every_shade(theme):
+    assert all(contrast(back, text) >= 4.5 for back, text in heat(theme).values())
+
+
+def test_a_grey_of_the_guidelines_has_the_known_contrast_with_white():
+    # #767676 is the lightest grey that passes on white, with 4.54.
+    assert contrast("#767676", "#ffffff") == pytest.approx(4.54, abs=0.005)
+
+
+def test_shades_grow_with_the_value_and_turn_below_zero():
+    assert [shade(v, 0, 2) for v in (0.0, 1.0, 2.0, 9.0)] == ["h0", "h5", "h10", "h10"]
+    assert [shade(v, -1, 1) for v in (-1.0, -0.04, 0.3)] == ["n10", "h0", "h3"]
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, 1), (-3.2, 7.9), (1e-4, 3e-4), (120, 125_000)])
+def test_ticks_are_round_inside_and_even(low, high):
+    ticks = linear_ticks(low, high)
+    assert 3 <= len(ticks) <= 7
+    assert low - 1e-9 <= ticks[0] <= ticks[-1] <= high + 1e-9
+    steps = np.diff(ticks)
+    assert np.allclose(steps, steps[0])
+
+
+def test_a_logarithmic_scale_puts_the_geometric_mean_in_the_middle():
+    scale = Scale(1.0, 100.0, 0.0, 200.0, logarithmic=True)
+    assert scale(10.0) == 100.0
+    assert set(scale.ticks()) <= {1, 3, 10, 30, 100}
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(math.nan, "-"), (-0.5, "−0.5"), (0.0, "0"), (999.6, "1000"), (math.inf, "∞")]
+)
+def test_numbers_are_written_for_people(value, text):
+    assert number(value) == text
+
+
+def test_a_long_curve_is_thinned_and_keeps_both_ends():
+    x = np.arange(5000.0)
+    made = line_chart([Series("loss", x, x)], "Loss")
+    points = json.loads(re.search(r'data-points="([^"]*)"', made).group(1).replace("&quot;", '"'))
+    assert len(points[0]["p"]) == 160
+    assert points[0]["t"][0] == ["0", "0"]
+    assert points[0]["t"][-1] == ["4,999", "4,999"]
+
+
+def test_charts_survive_nothing_one_point_and_what_is_no_number():
+    for x, y in (([], []), ([1.0], [2.0]), ([1.0, 2.0, 3.0], [math.nan, math.inf, 1.0])):
+        series = [Series("a", np.array(x), np.array(y))]
+        assert "nan" not in line_chart(series, "t")
+        assert 'role="img"' in line_chart(series, "t")
+    empty = [Series("a", np.zeros(0), np.zeros(0))]
+    assert "<svg" in scatter(empty, "t", x_label="x", y_label="y", logarithmic=True, diagonal=True)
+    assert "<svg" in bars([], "t", x_label="x")
+
+
+def test_a_heat_map_is_a_table_with_named_rows_and_columns():
+    made = heat_table(np.array([[0.0, 1.0], [math.nan, 0.5]]), ["z0", "z1"], ["scale", "pos_x"], "Information")
+    assert made.count('scope="row"') == made.count('scope="col"') == 2
+    assert "pos_<wbr>x" in made
+    assert 'class="h10">1.00' in made
+    assert 'class="hx"></td>' in made
+
+
+def test_numbers_sort_by_their_full_value():
+    made = data_table(["name", "mig"], [["a", 0.123456], ["b", None]], "t")
+    assert 'data-key="0.123456">0.123<' in made
+    assert 'data-key="">-<' in made
+
+
+def test_a_grey_image_comes_back_from_its_address_pixel_by_pixel():
+    import base64
+    import io
+
+    from PIL import Image
+
+    image = np.random.default_rng(0).integers(0, 256, (8, 9, 1), dtype=np.uint8)
+    data = base64.b64decode(png(image).removeprefix("data:image/png;base64,"))
+    assert (np.asarray(Image.open(io.BytesIO(data))) == image[..., 0]).all()
+
+
+def test_every_objective_has_a_formula_with_its_numbers_in_it():
+    for name in objectives.names():
+        options = objectives.options_of(objectives.make(name))
+        line = formula(name, options)
+        assert line, name
+        assert "{" not in line
+        assert objective_name(name) != name
+    assert "16 ·" in formula("beta-vae", {"beta": 16})
+
+
+def test_every_analysis_of_a_study_says_what_to_look_for():
+    assert set(ANALYSES) <= set(ANSWERS)
+    assert {analysis.question for analysis in ANALYSES.values()} <= set(QUESTIONS)
+
+
+def test_a_history_that_was_cut_off_gives_the_rows_before_it(tmp_path):
+    file = tmp_path / "history.csv"
+    file.write_text("step,loss,kl\n100,3.5,1\n200,2.5,2\n300,1.\n")
+    history = read_history(file)
+    assert history.step.tolist() == [100, 200]
+    assert history.terms["kl"].tolist() == [1, 2]
+    assert history.damaged == 1
+
+
+def test_the_command_of_a_run_is_read_back_by_the_command_line(tmp_path):
+    import tyro
+
+    from unbraid.cli.train import TrainOptions
+    from unbraid.report.page.folder import _data_name
+
+    options = {"latents": 4, "gamma": 12.5, "half_steps": True, "second_batch": False}
+    recipe = {"name": "sprites32", "options": {"shape": 0, "orientation": "::4", "scale": [0, 5]}}
+    info = {
+        "objective": {"name": "factor-vae", "options": options},
+        "data": {"recipe": recipe},
+        "seed": 7,
+        "step": 50,
+        "batch_size": 32,
+        "log_every": 10,
+        "arithmetic": {"precision": "torch.bfloat16", "threads": 2},
+    }
+    import shlex
+
+    words = shlex.split(train_command(info, tmp_path / "a b"))
+    assert words[:3] == ["unbraid", "train", "factor-vae"]
+    own = {"--latents", "--gamma", "--half-steps", "--no-second-batch"}
+    assert own <= set(words)
+    assert _data_name(info) == "sprites32:shape=0,orientation=::4,scale=0+5"
+    kept = [*words[3:5], *words[words.index("--steps") :]]
+    read = tyro.cli(TrainOptions, args=kept)
+    # Half steps count both players, so 50 updates were asked for as 100.
+    assert (read.steps, read.seed, read.batch_size, read.log_every) == (100, 7, 32, 10)
+    assert (read.precision, read.threads, read.out) == ("bf16", 2, tmp_path / "a b")
