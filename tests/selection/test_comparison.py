@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import polars as pl
 import pytest
-from test_recursion import TINY
+from tiny_recursion import TINY
 
 from unbraid.errors import UsageError
 from unbraid.selection import InlineEngine

@@ -1,7 +1,4 @@
-"""The recursion itself: its path through stages, its stops, and that interruptions and workers leave no trace.
-
-Training here is a few dozen steps on toy images: enough for encodings to differ, not to learn anything.
-"""
+"""The recursion itself: its path through stages, its stops, and that interruptions and workers leave no trace."""
 
 import dataclasses
 import os
@@ -15,49 +12,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 from boxes import Boxes
+from tiny_recursion import SMALL, TINY, ranges, run
 
 from unbraid.errors import UsageError
-from unbraid.selection import InlineEngine, Population, ProcessEngine, Range
-from unbraid.selection.recursion import Recursion, recurse
+from unbraid.selection import Population, ProcessEngine, Range
+from unbraid.selection.recursion import Recursion
 from unbraid.selection.recursion_presets import PRESETS, recursion_preset
 from unbraid.selection.tree import TREE, explain, open_tree
 
 TESTS = Path(__file__).parents[1]
-
-
-def ranges(rate=3e-3, **more):
-    found = {"learning_rate": Range((rate,), rate / 2, rate * 2), "batch_size": Range((16,), 8, 32, whole=True)}
-    return {**found, **more}
-
-
-SMALL = Population(
-    objective="beta-vae",
-    options={"net": "mlp:width=16", "latents": 2},
-    ranges=ranges(beta=Range((1,), 1, 2, whole=True)),
-    score="udr",
-    size=2,
-    models=2,
-    images=160,
-    generations=2,
-)
-TINY = Recursion(
-    root=SMALL,
-    leaf=dataclasses.replace(SMALL, generations=1),
-    final=dataclasses.replace(SMALL, score="mig", models=1),
-    leaf_runs=2,
-    min_size=6,
-    udr_floor=0.0,
-    kl_threshold=0.0,
-    max_depth=2,
-    least_images=48,
-    prefer="largest",
-)
-"""Everything counts as learned, so that all stages are gone through."""
-
-
-def run(recursion, out, engine=None, seed=0):
-    with engine or InlineEngine() as pool:
-        return recurse(recursion, Boxes(), out=out, engine=pool, seed=seed, progress="none")
 
 
 def told(tree):
@@ -112,7 +75,7 @@ def test_a_recursion_killed_at_any_point_ends_with_the_same_tree(whole, tmp_path
     script = f"""
         import sys
         sys.path[:0] = [{str(TESTS)!r}, {str(TESTS / "selection")!r}]
-        from test_recursion import TINY, run
+        from tiny_recursion import TINY, run
         run(TINY, {str(tmp_path / "tree")!r})
     """
     for stage in ("metaepochs/leaf00_depth00/generations/001", "labels/leaf01*"):
