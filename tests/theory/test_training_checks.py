@@ -85,12 +85,9 @@ def test_nonlinear_data_align_with_a_diagonal_posterior_only():
         for trial in pca_trials("orthogonality", seeds=3)
         if trial.setting["data"] == "synth-nonlinear"
     ]
-    distance, score = (
-        {model: mean_of(rows, value, model=model) for model in ("beta-vae", "full-beta-vae", "ae")}
-        for value in ("distance", "ds_literal")
-    )
+    distance = {model: mean_of(rows, "distance", model=model) for model in ("beta-vae", "full-beta-vae", "ae")}
+    # Scores are left out: orthogonal columns follow variance, and on this random map factors do not.
     assert distance["beta-vae"] <= 0.7 * min(distance["full-beta-vae"], distance["ae"])
-    assert score["beta-vae"] == max(score.values())
 
 
 def test_alignment_goes_where_variances_meet():
