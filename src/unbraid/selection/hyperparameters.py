@@ -6,7 +6,7 @@ Values of Estermann, Marks & Yanik (2020); the four factors stand in for the two
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy as np
 from unbraid.errors import UsageError
 from unbraid.objectives import Objective
 
-__all__ = ["FACTORS", "Hyperparameters", "Range", "default_ranges", "draw", "explore"]
+__all__ = ["FACTORS", "Hyperparameters", "Range", "default_ranges", "draw", "explore", "starting_from"]
 
 Hyperparameters = dict[str, float]
 
@@ -77,6 +77,25 @@ def default_ranges(objective: type[Objective] | Objective, *, clip: bool = True)
         name: replace(found, low=1.0 if found.whole else 0.0, high=1024 if name == "batch_size" else None)
         for name, found in ranges.items()
     }
+
+
+def starting_from(name: str, words: Sequence[str], known: Range | None = None) -> Range:
+    """A range that starts from values given as text, with the bounds of the known one as far as they hold.
+
+    >>> starting_from("beta", ["1", "2.5"]).values
+    (1.0, 2.5)
+    """
+    try:
+        values = tuple(float(word) for word in words)
+    except ValueError as error:
+        raise UsageError(f"values of {name} must be numbers, got {', '.join(words)}") from error
+    bounds = known or Range(values)
+    if bounds.whole:
+        if any(value != int(value) for value in values):
+            raise UsageError(f"values of {name} must be whole numbers, got {', '.join(words)}")
+        values = tuple(int(value) for value in values)
+    high = None if bounds.high is None else max(bounds.high, *values)
+    return Range(values, min(bounds.low, *values), high, bounds.whole)
 
 
 def draw(ranges: Mapping[str, Range], rng: np.random.Generator) -> Hyperparameters:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import shutil
+import time
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -11,16 +14,19 @@ from typing import Any
 import numpy as np
 
 from unbraid.data import ImageDataset, make_stream
+from unbraid.errors import UsageError
 from unbraid.selection.engine import describe_error
 from unbraid.selection.population import Population
 from unbraid.selection.scoring import Verdict, find_score
 from unbraid.selection.source import Source
 from unbraid.training import Diverged, Run, train_together
-from unbraid.training.files import read_json, write_json
+from unbraid.training.files import exclusive, read_json, write_json
 
 __all__ = ["RESULT", "seed_of", "train_member"]
 
 RESULT = "result.json"
+PATIENCE = 60.0
+"""Seconds to wait for a worker that still holds a member's folder."""
 
 
 def train_member(
@@ -42,12 +48,28 @@ def train_member(
     number. Given again after an interruption, it ends with the same result.
     """
     out, data = Path(folder), source.load()
+    out.mkdir(parents=True, exist_ok=True)
+    with _held(out):
+        if (out / RESULT).exists():  # by a worker that outlived the process which had started it
+            return read_json(out / RESULT)
+        return _train_and_score(out, start, population, data, hyperparameters, steps, (seed, generation, member))
+
+
+def _train_and_score(
+    out: Path,
+    start: str | None,
+    population: Population,
+    data: ImageDataset,
+    hyperparameters: dict[str, float],
+    steps: int,
+    key: tuple[int, int, int],
+) -> dict[str, Any] | None:
     starts = None if start is None else [Path(start) / run for run in read_json(Path(start) / RESULT)["runs"]]
     result: dict[str, Any] = {"score": 0.0, "per_model": [], "runs": [], "steps": steps, "retries": 0}
     for attempt in range(population.retries + 1):
         place = out / f"try-{attempt}"
         try:
-            runs = _train(place, starts, population, data, hyperparameters, steps, (seed, generation, member, attempt))
+            runs = _train(place, starts, population, data, hyperparameters, steps, (*key, attempt))
         except Diverged as error:
             result |= {"retries": attempt, "error": str(error), "diverged": True}
             continue
@@ -55,13 +77,29 @@ def train_member(
             return None
         result |= {"retries": attempt, "error": None, "diverged": False}
         result["runs"] = [str(run.path.relative_to(out)) for run in runs]
-        result |= _score(population.score, runs, data, seed)
+        result |= _score(population.score, runs, data, key[0])
         break
     for place in out.glob("try-*"):
         if not any(run.startswith(f"{place.name}/") for run in result["runs"]):
             shutil.rmtree(place)
     write_json(out / RESULT, result)
     return result
+
+
+@contextlib.contextmanager
+def _held(folder: Path) -> Iterator[None]:
+    """Hold a member's folder; workers of a killed process get the time to save and leave."""
+    deadline = time.monotonic() + PATIENCE
+    with contextlib.ExitStack() as stack:
+        while True:
+            try:
+                stack.enter_context(exclusive(folder))
+                break
+            except UsageError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.1)
+        yield
 
 
 def seed_of(*numbers: int) -> int:
