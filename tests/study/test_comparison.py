@@ -139,8 +139,14 @@ def test_a_cell_that_a_method_lacks_is_left_out_of_the_ranks():
         ]
     )
     assert mean_ranks(method_scores(table))["cells"].to_list() == [1, 1]
-    with pytest.raises(UsageError, match="two or more methods"):
-        mean_ranks(method_scores(runs({"e": {"pcl": [0.1, 0.2]}})))
+    with pytest.raises(UsageError, match="no data set and score has all of the 2 methods"):
+        mean_ranks(method_scores(runs({"d": {"pcl": [0.1, 0.2]}, "e": {"vae": [0.1, 0.2]}})))
+
+
+def test_a_method_alone_is_first_and_compared_with_none():
+    alone = method_scores(runs({"d": {"pcl": [0.1, 0.2]}}))
+    assert mean_ranks(alone).row(0) == ("pcl", 1.0, 1.0, 1.0, 1)
+    assert len(rank_tests(alone)) == 0
 
 
 def test_markdown_has_a_table_per_data_set_with_marks():

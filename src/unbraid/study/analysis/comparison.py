@@ -121,7 +121,7 @@ def rank_tests(scores: pl.DataFrame, *, permutations: int = 100_000, seed: int =
         raise UsageError(f"permutations must be at least 1, got {permutations}")
     names, ranks = _rank_matrix(scores)
     pairs = list(combinations(range(len(names)), 2))
-    first, second = np.array(pairs).T
+    first, second = np.array(pairs, dtype=int).reshape(-1, 2).T
     differences = ranks[:, first] - ranks[:, second]  # [cells, pairs]
     cells = len(ranks)
     exact = 2**cells <= permutations
@@ -151,10 +151,10 @@ def _rank_matrix(scores: pl.DataFrame) -> tuple[list[str], np.ndarray]:
     """Methods, and their ranks ``[cells, methods]`` in the cells that all of them have."""
     names = scores["method"].unique(maintain_order=True).to_list()
     wide = scores.pivot("method", index=CELL, values="rank").select(names).drop_nulls()
-    if len(names) < 2 or not len(wide):
+    if not len(wide):
         raise UsageError(
-            f"ranks need two or more methods that share a data set and a score; got {len(names)} methods and "
-            f"{len(wide)} cells that all of them have"
+            f"no data set and score has all of the {len(names)} methods ({', '.join(names)}): they cannot be ranked; "
+            "run what is missing, or compare fewer: method_scores(table, methods=[...])"
         )
     return names, wide.to_numpy().astype(float)
 
