@@ -14,6 +14,7 @@ from tyro.conf import OmitArgPrefixes, OmitSubcommandPrefixes, Suppress, subcomm
 from unbraid import objectives
 from unbraid.cli.data import data_get, data_list, data_show
 from unbraid.cli.evaluate import evaluate_command
+from unbraid.cli.evolve import evolve_command
 from unbraid.cli.explore import explore_command
 from unbraid.cli.report import report_command
 from unbraid.cli.sparse_theory import (
@@ -62,6 +63,7 @@ def commands() -> Tree:
         "train": {name: train_command(objectives.get(name)) for name in objectives.names()},
         "evaluate": evaluate_command,
         "traverse": traverse_command,
+        "evolve": evolve_command,
         "explore": explore_command,
         "report": report_command,
         "data": {"list": data_list, "show": data_show, "get": data_get, "transitions": data_transitions},

@@ -1,0 +1,182 @@
+"""unbraid evolve"""
+
+from __future__ import annotations
+
+import json as json_module
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from tyro.conf import arg
+
+if TYPE_CHECKING:
+    from unbraid.selection import Evolution, Population
+
+__all__ = ["evolve_command"]
+
+Number = Annotated[int | None, arg(metavar="INT")]
+Text = Annotated[str | None, arg(metavar="STR")]
+
+
+def evolve_command(
+    *,
+    out: Path,
+    preset: Literal["smoke", "small", "paper"] = "smoke",
+    data: Text = None,
+    objective: Text = None,
+    option: Annotated[tuple[str, ...], arg(metavar="NAME=VALUE")] = (),
+    search: Annotated[tuple[str, ...], arg(metavar="NAME=VALUE,VALUE")] = (),
+    score: str = "mig",
+    members: Number = None,
+    models: Number = None,
+    images: Number = None,
+    generations: Number = None,
+    halving: Number = None,
+    patience: Number = None,
+    exploit: Literal["truncation", "tournament", "t-test"] = "truncation",
+    seed: int = 0,
+    workers: Number = None,
+    engine: Literal["process", "ray"] = "process",
+    address: Text = None,
+    status: bool = False,
+    progress: Literal["auto", "bar", "lines", "none"] = "auto",
+    json: bool = False,
+) -> None:
+    """Train a population that copies its best members, selected by any score; the same command again goes on.
+
+    Labels are used by the score alone, never by the loss.
+
+    Args:
+        out: Folder of the population.
+        preset: What everything below starts from: smoke (a minute), small (some minutes), paper (days).
+        data: Data set by name.
+        objective: What the members minimise.
+        option: Options of the objective that stay as they are, such as net=mlp:width=64.
+        search: Values that members start from, such as beta=1,2,4; explore multiplies them.
+        score: mig, dci, udr, with options as in mig:labels=1000, or an own function as module:function.
+        members: Size of the population.
+        models: Models per member, trained on the same batches; UDR compares them.
+        images: Images that each model sees per generation.
+        generations: Generations at most.
+        halving: After the first generation one in so many members goes on.
+        patience: Stop when the best score has hardly changed for so many generations.
+        exploit: How members are chosen to be replaced.
+        seed: Seed of everything random.
+        workers: Members trained at a time, one thread each (otherwise one per core).
+        engine: process for this machine, ray for a cluster.
+        address: Ray cluster to join (otherwise a Ray is started on this machine).
+        status: Only tell how far the population in the folder is.
+        progress: How progress is shown (on stderr).
+        json: Print the result as JSON.
+    """
+    from unbraid.cli.app import PLUGINS
+    from unbraid.errors import UsageError
+    from unbraid.selection import evolve, make_engine, open_evolution
+    from unbraid.selection.recursion_presets import recursion_preset
+
+    if status:
+        _tell(open_evolution(out), json)
+        return
+    if engine == "process" and address is not None:
+        raise UsageError(f"--address {address} is for --engine ray")
+    recursion, its_data = recursion_preset(preset)
+    population = _population(
+        replace(recursion.root if score.partition(":")[0] == "udr" else recursion.final, score=score),
+        objective,
+        option,
+        search,
+        {
+            "size": members,
+            "models": models,
+            "images": images,
+            "generations": generations,
+            "halving": halving,
+            "patience": patience,
+        },
+        exploit,
+    )
+    with make_engine(engine, workers=workers, address=address) as pool:
+        found = evolve(
+            population,
+            data or its_data,
+            out=out,
+            engine=pool,
+            seed=seed,
+            plugins=[str(path.absolute()) for path in PLUGINS],
+            progress=progress,
+        )
+    _tell(found, json)
+
+
+def _population(
+    base: Population,
+    objective: str | None,
+    option: tuple[str, ...],
+    search: tuple[str, ...],
+    numbers: dict[str, int | None],
+    exploit: Any,
+) -> Population:
+    from unbraid import objectives
+    from unbraid.options import parse_value
+    from unbraid.selection import default_ranges
+    from unbraid.selection.hyperparameters import starting_from
+
+    changed: dict[str, Any] = {name: value for name, value in numbers.items() if value is not None}
+    options = {name: parse_value(value) for name, value in _pairs("option", option)}
+    if objective is not None and objective != base.objective:
+        changed |= {"objective": objective, "ranges": default_ranges(objectives.get(objective))}
+    ranges = dict(changed.get("ranges", base.searched))
+    for name, values in _pairs("search", search):
+        ranges[name] = starting_from(name, values.split(","), ranges.get(name))
+    for name in options:
+        ranges.pop(name, None)  # what is fixed is not searched
+    return replace(base, exploit=exploit, options={**base.options, **options}, **{**changed, "ranges": ranges})
+
+
+def _pairs(flag: str, words: tuple[str, ...]) -> list[tuple[str, str]]:
+    from unbraid.errors import UsageError
+
+    pairs = [word.partition("=") for word in words]
+    for name, equals, value in pairs:
+        if not equals or not value:
+            raise UsageError(f"--{flag} {name}: write NAME=VALUE")
+    return [(name.replace("-", "_"), value) for name, _, value in pairs]
+
+
+def _tell(evolution: Evolution, json: bool) -> None:
+    done, of = len(evolution.generations), evolution.population.generations
+    state = "converged" if evolution.converged else "finished" if evolution.finished else "unfinished"
+    if json:
+        told: dict[str, Any] = {
+            "folder": str(evolution.folder),
+            "state": state,
+            "generations": done,
+            "best_scores": evolution.best_scores,
+            "seconds": round(evolution.seconds, 1),
+        }
+        if done:
+            best = evolution.best
+            told["best"] = {
+                "score": best.score,
+                "generation": best.generation,
+                "member": best.result.member,
+                "hyperparameters": best.hyperparameters,
+                "run": str(best.run),
+                "runs": [str(run) for run in best.runs],
+            }
+        print(json_module.dumps(told))
+        return
+    print(f"{state} after {done} of {of} generations, {evolution.seconds:.0f} s")
+    if not done:
+        return
+    print(f"best {evolution.population.score} per generation: {' '.join(f'{s:.3f}' for s in evolution.best_scores)}")
+    best = evolution.best
+    values = ", ".join(f"{name} {value:g}" for name, value in best.hyperparameters.items())
+    print(f"best of all: {best.score:.4f}, member {best.result.member} of generation {best.generation} ({values})")
+    failed = [r for generation in evolution.generations for r in generation.results if r.error]
+    if failed:
+        print(f"{len(failed)} member(s) scored 0, for example: {failed[-1].error}")
+    if evolution.finished:
+        print(f"next: unbraid evaluate {best.run}   or   unbraid traverse {best.run}")
+    else:
+        print("the same command again goes on from here")

@@ -1,0 +1,48 @@
+"""unbraid evolve, as typed."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from unbraid.cli.app import main
+
+DOTS = str(Path(__file__).parents[1] / "dots.py")
+WORDS = ["evolve", "--plugin", DOTS, "--data", "dots", "--members", "2", "--images", "64", "--generations", "2"]
+TINY = ["--option", "net=mlp:width=8", "latents=2", "--search", "beta=1,2", "batch_size=16", "--progress", "none"]
+
+
+def test_a_population_is_trained_told_and_looked_at_again(tmp_path, capsys):
+    out = str(tmp_path / "population")
+    assert main([*WORDS, *TINY, "--out", out, "--score", "udr", "--models", "2", "--workers", "1", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["state"] == "finished"
+    assert len(told["best_scores"]) == 2
+    assert (Path(told["best"]["run"]) / "run.json").exists()
+    assert told["best"]["hyperparameters"].keys() == {"learning_rate", "batch_size", "beta"}
+    assert main(["evolve", "--out", out, "--status"]) == 0
+    words = capsys.readouterr().out
+    assert words.startswith("finished after 2 of 2 generations")
+    assert f"next: unbraid evaluate {told['best']['run']}" in words
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--score", "migg"], "did you mean 'mig'"),
+        (["--score", "udr", "--models", "1"], "models must be at least 2"),
+        (["--search", "beta=a,b"], "values of beta must be numbers"),
+        (["--search", "batch_size=2.5"], "must be whole numbers"),
+        (["--option", "net"], "write NAME=VALUE"),
+        (["--option", "nett=mlp"], "unknown option"),
+        (["--address", "host:1"], "is for --engine ray"),
+    ],
+)
+def test_what_is_wrong_is_told(words, message, tmp_path, capsys):
+    assert main([*WORDS, "--out", str(tmp_path / "p"), "--progress", "none", *words]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_folder_without_a_population_is_told(tmp_path, capsys):
+    assert main(["evolve", "--out", str(tmp_path), "--status"]) == 2
+    assert "holds no population" in capsys.readouterr().err
