@@ -86,14 +86,20 @@ def _what(look: Look) -> Section:
         facts.append(("Factors", "; ".join(each)))
     if look.dataset is not None:
         card = look.dataset.card
-        facts += [("Title", card.title), ("Source", card.source), ("Licence", card.licence), ("Cite", card.citation)]
+        about = f"{card.title.rstrip('.')}. Source: {card.source.rstrip('.')}. Licence: {card.licence.rstrip('.')}."
+        facts.append(("Data card", f"{about} Cite: {card.citation}" if card.citation else about))
         facts.append(("Stands in for", card.stands_in_for))
         facts.append(("Traps", tag("ul", [tag("li", trap) for trap in card.traps]) if card.traps else ""))
-    facts.append(("Seed", info.get("seed", "")))
-    seconds = info.get("seconds")
-    if isinstance(seconds, int | float):
-        facts.append(("Training time", f"{seconds / 60:.1f} minutes" if seconds >= 90 else f"{seconds:.0f} seconds"))
+    steps = "" if folder.step is None else f"{folder.step:,} steps"
+    seed = "" if info.get("seed") is None else f"seed {info['seed']}"
+    facts.append(("Training", ", ".join(filter(None, (steps, seed, _duration(info.get("seconds")))))))
     return section("What it is", terms([(name, value) for name, value in facts if value not in ("", None)]))
+
+
+def _duration(seconds: object) -> str:
+    if not isinstance(seconds, int | float):
+        return ""
+    return f"{seconds / 60:.1f} minutes" if seconds >= 90 else f"{seconds:.0f} seconds"
 
 
 def _size(data: object) -> list[str]:
