@@ -138,7 +138,8 @@ def label(name: str) -> str:
     learner, _, labels = name.partition("_")
     if learner in ("lr", "gbt") and labels.isdigit():
         return f"{learner.upper()} {labels}"
-    return _LABELS.get(name, name)
+    # Options of a data set go on lines of their own: in one line they would leave no room for the plot.
+    return _LABELS.get(name, name.replace(" @ ", "\n").replace(":", "\n"))
 
 
 def colours(objectives: Iterable[str]) -> dict[str, str]:

@@ -39,8 +39,7 @@ def plot_method_scores(scores: pl.DataFrame) -> Figure:
                 axis.set_title(label(metric))
         axes[row, 0].set_yticks(range(len(methods)), [_name(method) for method in methods])
         axes[row, 0].set_ylim(len(methods) - 0.4, -0.6)
-        # Options on lines of their own, or the names of neighbouring rows would run into each other.
-        axes[row, 0].set_ylabel(name.replace(" @ ", "\n").replace(":", "\n"), fontsize=7.5)
+        axes[row, 0].set_ylabel(label(name), fontsize=7.5)
     return figure
 
 
