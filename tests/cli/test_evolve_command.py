@@ -1,4 +1,4 @@
-"""unbraid evolve, as typed."""
+"""unbraid evolve run and status, as typed."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 from unbraid.cli.app import main
 
 DOTS = str(Path(__file__).parents[1] / "dots.py")
-WORDS = ["evolve", "--plugin", DOTS, "--data", "dots", "--members", "2", "--images", "64", "--generations", "2"]
+WORDS = ["evolve", "run", "--plugin", DOTS, "--data", "dots", "--members", "2", "--images", "64", "--generations", "2"]
 TINY = ["--option", "net=mlp:width=8", "latents=2", "--search", "beta=1,2", "batch_size=16", "--progress", "none"]
 
 
@@ -20,7 +20,7 @@ def test_a_population_is_trained_told_and_looked_at_again(tmp_path, capsys):
     assert len(told["best_scores"]) == 2
     assert (Path(told["best"]["run"]) / "run.json").exists()
     assert told["best"]["hyperparameters"].keys() == {"learning_rate", "batch_size", "beta"}
-    assert main(["evolve", "--out", out, "--status"]) == 0
+    assert main(["evolve", "status", out]) == 0
     words = capsys.readouterr().out
     assert words.startswith("finished after 2 of 2 generations")
     assert f"next: unbraid evaluate {told['best']['run']}" in words
@@ -44,5 +44,5 @@ def test_what_is_wrong_is_told(words, message, tmp_path, capsys):
 
 
 def test_a_folder_without_a_population_is_told(tmp_path, capsys):
-    assert main(["evolve", "--out", str(tmp_path), "--status"]) == 2
+    assert main(["evolve", "status", str(tmp_path)]) == 2
     assert "holds no population" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""unbraid evolve"""
+"""unbraid evolve run | status"""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from tyro.conf import arg
+from tyro.conf import Positional, arg
 
 if TYPE_CHECKING:
     from unbraid.selection import Evolution, Population
 
-__all__ = ["evolve_command"]
+__all__ = ["evolve_run", "evolve_status", "tell_population"]
 
 Number = Annotated[int | None, arg(metavar="INT")]
 Text = Annotated[str | None, arg(metavar="STR")]
 
 
-def evolve_command(
+def evolve_run(
     *,
     out: Path,
     preset: Literal["smoke", "small", "paper"] = "smoke",
@@ -38,7 +38,6 @@ def evolve_command(
     workers: Number = None,
     engine: Literal["process", "ray"] = "process",
     address: Text = None,
-    status: bool = False,
     progress: Literal["auto", "bar", "lines", "none"] = "auto",
     json: bool = False,
 ) -> None:
@@ -65,18 +64,14 @@ def evolve_command(
         workers: Members trained at a time, one thread each (otherwise one per core).
         engine: process for this machine, ray for a cluster.
         address: Ray cluster to join (otherwise a Ray is started on this machine).
-        status: Only tell how far the population in the folder is.
         progress: How progress is shown (on stderr).
         json: Print the result as JSON.
     """
     from unbraid.cli.app import PLUGINS
     from unbraid.errors import UsageError
-    from unbraid.selection import evolve, make_engine, open_evolution
+    from unbraid.selection import evolve, make_engine
     from unbraid.selection.recursion_presets import recursion_preset
 
-    if status:
-        _tell(open_evolution(out), json)
-        return
     if engine == "process" and address is not None:
         raise UsageError(f"--address {address} is for --engine ray")
     recursion, its_data = recursion_preset(preset)
@@ -105,7 +100,19 @@ def evolve_command(
             plugins=[str(path.absolute()) for path in PLUGINS],
             progress=progress,
         )
-    _tell(found, json)
+    tell_population(found, json)
+
+
+def evolve_status(folder: Positional[Path], *, json: bool = False) -> None:
+    """Say how far a population is and which member is the best so far.
+
+    Args:
+        folder: Folder given as --out.
+        json: Print the result as JSON.
+    """
+    from unbraid.selection import open_evolution
+
+    tell_population(open_evolution(folder), json)
 
 
 def _population(
@@ -143,7 +150,8 @@ def _pairs(flag: str, words: tuple[str, ...]) -> list[tuple[str, str]]:
     return [(name.replace("-", "_"), value) for name, _, value in pairs]
 
 
-def _tell(evolution: Evolution, json: bool) -> None:
+def tell_population(evolution: Evolution, json: bool) -> None:
+    """Print how far a population is."""
     done, of = len(evolution.generations), evolution.population.generations
     state = "converged" if evolution.converged else "finished" if evolution.finished else "unfinished"
     if json:
