@@ -8,11 +8,14 @@ import numpy as np
 import pytest
 
 from unbraid import objectives
+from unbraid.metrics import Score
 from unbraid.report.page.axes import Scale, linear_ticks, number
 from unbraid.report.page.captions import ANSWERS, QUESTIONS
 from unbraid.report.page.charts import Series, bars, line_chart, scatter
-from unbraid.report.page.folder import read_history, train_command
+from unbraid.report.page.folder import Folder, read_folder, read_history, train_command
 from unbraid.report.page.markup import Html, fragment, tag
+from unbraid.report.page.matching import match
+from unbraid.report.page.model import Look
 from unbraid.report.page.palette import DARK, LIGHT, SERIES, contrast, heat, shade
 from unbraid.report.page.pictures import png
 from unbraid.report.page.tables import data_table, heat_table
@@ -141,6 +144,31 @@ def test_a_history_that_was_cut_off_gives_the_rows_before_it(tmp_path):
     assert history.step.tolist() == [100, 200]
     assert history.terms["kl"].tolist() == [1, 2]
     assert history.damaged == 1
+
+
+def test_what_hooks_measured_becomes_a_curve_and_half_a_row_does_not(tmp_path):
+    (tmp_path / "run.json").write_text('{"status": "finished", "step": 200}')
+    (tmp_path / "history.csv").write_text("step,loss\n100,3\n200,2\n")
+    (tmp_path / "evaluations.csv").write_text("step,name,value\n100,mig,0.1\n200,mig,0.25\n200,sap,0.\n300,mi")
+    measured = read_folder(tmp_path).history.measured
+    assert {name: (x.tolist(), y.tolist()) for name, (x, y) in measured.items()} == {
+        "mig": ([100, 200], [0.1, 0.25]),
+        "sap": ([200], [0.0]),
+    }
+
+
+def test_factors_are_matched_with_the_latents_that_follow_them(dots, tmp_path):
+    # Latent 2 follows x, latent 1 runs against y, latent 0 follows x a little: the best one-to-one choice is 2 and 1.
+    factors = dots.space.factors(np.arange(len(dots)))
+    x, y = factors.T
+    noise = np.random.default_rng(0).normal(size=len(dots))
+    found = Look(Folder(tmp_path, {}, None, None, []), dots)
+    found.codes, found.factors = np.stack([x + 9 * noise, -(y**3), x + 0.0], axis=1), factors
+    assert match(found) == {"x": (2, pytest.approx(1)), "y": (1, pytest.approx(1))}
+    found.scores = {"mcc": Score("mcc", 0.5, 1.0, {"code_of_factor": [0, -1], "per_factor": [0.5, 0.0]})}
+    assert match(found) == {"x": (0, 0.5), "y": (-1, 0.0)}
+    found.scores = {"mcc": Score("mcc", 0.5, 1.0, {"code_of_factor": [7, 1], "per_factor": [0.5, 0.0]})}
+    assert match(found)["x"][0] == 2, "a stored matching of another model does not count"
 
 
 def test_the_command_of_a_run_is_read_back_by_the_command_line(tmp_path):

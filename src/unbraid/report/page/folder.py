@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import shlex
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 from unbraid.errors import UsageError
 from unbraid.metrics import Score
 from unbraid.training.files import read_json
-from unbraid.training.run import CHECKPOINT, HISTORY, INFO
+from unbraid.training.run import CHECKPOINT, EVALUATIONS, HISTORY, INFO
 
 __all__ = ["Folder", "Gap", "History", "Stored", "read_folder", "read_history", "train_command"]
 
@@ -34,6 +35,8 @@ class History:
     step: np.ndarray
     terms: dict[str, np.ndarray]
     damaged: int = 0
+    measured: dict[str, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
+    """What hooks measured during training: steps and values by name."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +128,7 @@ def _history(folder: Folder) -> History | None:
     if history.damaged:
         why = f"{history.damaged} row(s) of {HISTORY} are cut off or no numbers; the curves show the others"
         folder.gaps.append(Gap("a part of the training curves", why))
-    return history
+    return replace(history, measured=_measured(folder.path / EVALUATIONS))
 
 
 def read_history(path: Path) -> History:
@@ -146,6 +149,18 @@ def read_history(path: Path) -> History:
             damaged += 1
     table = np.array(found, dtype=float).reshape(len(found), len(columns))
     return History(table[:, 0], {name: table[:, j] for j, name in enumerate(columns) if j}, damaged)
+
+
+def _measured(path: Path) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """The rows of ``step,name,value`` by name; what is not readable as such is no curve."""
+    found: dict[str, list[tuple[float, float]]] = {}
+    if path.exists():
+        with path.open(newline="", errors="replace") as file:
+            for row in list(csv.reader(file))[1:]:
+                with suppress(ValueError):
+                    step, name, value = row
+                    found.setdefault(name, []).append((float(step), float(value)))
+    return {name: (np.array(rows)[:, 0], np.array(rows)[:, 1]) for name, rows in found.items()}
 
 
 def _stored(folder: Folder) -> Stored | None:

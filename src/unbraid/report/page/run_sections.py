@@ -116,6 +116,7 @@ def _curves(history: History | None) -> Section | None:
     if history is None:
         return None
     charts = [curve_chart(name, [Series(name, history.step, y)]) for name, y in history.terms.items()]
+    charts += [curve_chart(name, [Series(name, step, y)]) for name, (step, y) in history.measured.items()]
     return section("Training", figure(RUN["curves"], tag("div", charts, class_="grid")))
 
 
