@@ -122,6 +122,37 @@ def test_workers_end_with_the_process_that_started_them(number, tmp_path):
     wait_for(tmp_path / "f", "stopped")
 
 
+JOIN = """
+import sys
+from unbraid.errors import UsageError
+from unbraid.selection import RayEngine, Task
+
+try:
+    with RayEngine(address=sys.argv[1]) as engine:
+        task = Task(0, "engine_tasks:double", {"value": 21}, (sys.argv[2],))
+        print([outcome.value for outcome in engine.run([task])])
+except UsageError as error:
+    print(error)
+"""
+
+
+def join(address: str) -> str:
+    """What another process prints that joins the cluster at this address and lets it double 21."""
+    words = [sys.executable, "-c", JOIN, address, str(TASKS)]
+    return subprocess.run(words, capture_output=True, text=True, timeout=300, check=True).stdout.strip()
+
+
+def test_another_process_joins_a_cluster_by_its_address(engine):
+    if isinstance(engine, RayEngine):
+        assert join(engine._ray.get_runtime_context().gcs_address) == "[42]"
+
+
+@pytest.mark.skipif(not HAS_RAY, reason="Ray is not installed: pip install 'unbraid[ray]'")
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "nowhere"])
+def test_an_address_where_no_cluster_answers_is_refused_at_once(address):
+    assert join(address).startswith(f"cannot join the Ray cluster at '{address}'")
+
+
 def test_wrong_use_is_answered():
     with pytest.raises(UsageError, match="did you mean 'process'"):
         make_engine("proces")
