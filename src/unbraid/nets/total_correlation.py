@@ -32,9 +32,9 @@ class _TotalCorrelation(torch.autograd.Function):
         constant = (-0.5 * (spread + math.log(2 * math.pi)))[..., None, :]
         pairs = torch.addcmul(constant, distance, pull, value=-0.5)
         joint = pairs.sum(-3)
-        value = (joint.logsumexp(-1) - pairs.logsumexp(-1).sum(-2)).mean(-1)
-        weights = torch.softmax(joint, -1).unsqueeze(-3) - torch.softmax(pairs, -1)
-        return value, weights, pull, distance
+        share, shares = torch.softmax(joint, -1), torch.softmax(pairs, -1)
+        value = (_logsumexp(joint, share) - _logsumexp(pairs, shares).sum(-2)).mean(-1)
+        return value, share.unsqueeze(-3) - shares, pull, distance
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: tuple[Tensor, ...]) -> None:
@@ -62,3 +62,8 @@ class _TotalCorrelation(torch.autograd.Function):
             for part, dim in zip(parts, in_dims, strict=True)
         ]
         return _TotalCorrelation.apply(*stacked), (0, 0, 0, 0)
+
+
+def _logsumexp(values: Tensor, shares: Tensor) -> Tensor:
+    """Over the last axis, from values and their softmax: no second pass of exponentials."""
+    return values.amax(-1) - shares.amax(-1).log()
