@@ -75,7 +75,9 @@ class ByVmap:
             named = {f"model.{name}": value for name, value in parameters.items()}
             return functional_call(self.skeleton, named, (inputs, noise))
 
-        with numerics.autocast(loop.device, loop.precision):
+        dtype = numerics.precision(loop.device, loop.precision)
+        # Without this library's own kernels, which vmap cannot see through.
+        with torch.autocast(loop.device.type, torch.bfloat16, enabled=dtype is torch.bfloat16):
             total = torch.vmap(loss)(self.parameters, noise)
         self.optimizer.zero_grad(set_to_none=True)
         total.sum().backward()
