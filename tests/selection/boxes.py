@@ -8,14 +8,14 @@ SPACE = FactorSpace(("size", "x", "y", "noise"), (3, 8, 8, 10), ("ordinal", "ord
 
 
 class Boxes(FactorDataset):
-    name, shape, space, card = "boxes", (12, 12, 1), SPACE, Card("boxes")
+    name, shape, space, card = "boxes", (16, 16, 1), SPACE, Card("boxes")
 
     def __init__(self):
         size, x, y, noise = SPACE.factors(np.arange(len(SPACE))).T[:, :, None, None]
-        rows, columns = np.mgrid[:12, :12]
-        half = 0.9 + 0.7 * size  # half a side: 0.9, 1.6, 2.3 pixels, with soft borders
-        inside = [np.clip(half - abs(at - 2 - place) + 0.5, 0, 1) for at, place in ((rows, y), (columns, x))]
-        grain = np.random.default_rng(0).uniform(0, 0.1, (10, 12, 12))[noise[:, 0, 0]]
+        rows, columns = np.mgrid[:16, :16]
+        half = 2 + 0.4 * size  # half a side, with soft borders: size changes an image less than a step does
+        inside = [np.clip(half - abs(at - 4 - place) + 0.5, 0, 1) for at, place in ((rows, y), (columns, x))]
+        grain = np.random.default_rng(0).uniform(0, 0.1, (10, 16, 16))[noise[:, 0, 0]]
         self._pixels = (255 * (0.9 * inside[0] * inside[1] + grain)).astype(np.uint8)[..., None]
 
     def images(self, index, rng=None):
@@ -23,4 +23,4 @@ class Boxes(FactorDataset):
         return self._pixels[np.asarray(index)]
 
 
-register(Entry("boxes", Boxes, Card("boxes"), len(SPACE), "12x12x1", SPACE))
+register(Entry("boxes", Boxes, Card("boxes"), len(SPACE), "16x16x1", SPACE))

@@ -111,7 +111,7 @@ def test_a_leaf_run_stops_at_noise_at_silence_at_few_images_and_when_all_diverge
     base = dataclasses.replace(TINY, leaf_runs=1)
     cases = {
         "noise": (dataclasses.replace(base, udr_floor=2.0), "below 2"),
-        "inactive": (dataclasses.replace(base, leaf=silent, least_images=3200, kl_threshold=1e-3), "no latent"),
+        "inactive": (dataclasses.replace(base, leaf=silent, least_images=3200, kl_threshold=0.05), "no latent"),
         "small": (dataclasses.replace(base, min_size=1921), "at least 1921"),
         "diverged": (dataclasses.replace(base, leaf=wild, udr_floor=0.1), "UDR is 0.000"),
         "depth": (dataclasses.replace(base, max_depth=1), "as many as allowed"),

@@ -41,6 +41,6 @@ TINY = Recursion(
 """Everything counts as learned, so that all stages are gone through."""
 
 
-def run(recursion, out, engine=None, seed=0):
+def run(recursion, out, engine=None, seed=2):
     with engine or InlineEngine() as pool:
         return recurse(recursion, Boxes(), out=out, engine=pool, seed=seed, progress="none")

@@ -14,8 +14,9 @@ from tyro.conf import OmitArgPrefixes, OmitSubcommandPrefixes, Suppress, subcomm
 from unbraid import objectives
 from unbraid.cli.data import data_get, data_list, data_show
 from unbraid.cli.evaluate import evaluate_command
-from unbraid.cli.evolve import evolve_run, evolve_status
+from unbraid.cli.evolve import evolve_run
 from unbraid.cli.explore import explore_command
+from unbraid.cli.recursion import evolve_compare, evolve_status
 from unbraid.cli.report import report_command
 from unbraid.cli.sparse_theory import (
     theory_collapse,
@@ -52,7 +53,7 @@ SHELLS = ("bash", "zsh", "fish")
 GROUPS = {
     "train": "Train an objective on a data set into a run folder, or go on with it.",
     "data": "Data sets: list, show, get, transitions.",
-    "evolve": "Populations that copy their best members, selected by any score: run, status.",
+    "evolve": "Populations that copy their best members, alone or recursively: run, status, compare.",
     "study": "Many runs as one experiment: run, status, report.",
     "theory": "Theorems one can run: impossibility without a bias, why VAEs align, identifiability by sparse steps.",
 }
@@ -64,7 +65,7 @@ def commands() -> Tree:
         "train": {name: train_command(objectives.get(name)) for name in objectives.names()},
         "evaluate": evaluate_command,
         "traverse": traverse_command,
-        "evolve": {"run": evolve_run, "status": evolve_status},
+        "evolve": {"run": evolve_run, "status": evolve_status, "compare": evolve_compare},
         "explore": explore_command,
         "report": report_command,
         "data": {"list": data_list, "show": data_show, "get": data_get, "transitions": data_transitions},

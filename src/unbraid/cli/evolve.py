@@ -1,18 +1,19 @@
-"""unbraid evolve run | status"""
+"""unbraid evolve run"""
 
 from __future__ import annotations
 
 import json as json_module
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from tyro.conf import Positional, arg
+from tyro.conf import arg
 
 if TYPE_CHECKING:
     from unbraid.selection import Evolution, Population
 
-__all__ = ["evolve_run", "evolve_status", "tell_population"]
+__all__ = ["evolve_run", "tell_population"]
 
 Number = Annotated[int | None, arg(metavar="INT")]
 Text = Annotated[str | None, arg(metavar="STR")]
@@ -27,6 +28,8 @@ def evolve_run(
     option: Annotated[tuple[str, ...], arg(metavar="NAME=VALUE")] = (),
     search: Annotated[tuple[str, ...], arg(metavar="NAME=VALUE,VALUE")] = (),
     score: str = "mig",
+    recursive: bool = False,
+    leaf_runs: Number = None,
     members: Number = None,
     models: Number = None,
     images: Number = None,
@@ -53,6 +56,9 @@ def evolve_run(
         option: Options of the objective that stay as they are, such as net=mlp:width=64.
         search: Values that members start from, such as beta=1,2,4; explore multiplies them.
         score: mig, dci, udr, with options as in mig:labels=1000, or an own function as module:function.
+        recursive: Learn a few factors at a time without labels, and select a final model by what was found. Settings
+            below then hold for every population of the recursion; it has scores of its own.
+        leaf_runs: How many times a recursion goes down from the whole data set.
         members: Size of the population.
         models: Models per member, trained on the same batches; UDR compares them.
         images: Images that each model sees per generation.
@@ -68,27 +74,33 @@ def evolve_run(
         json: Print the result as JSON.
     """
     from unbraid.cli.app import PLUGINS
+    from unbraid.cli.recursion import changed_recursion, run_recursion
     from unbraid.errors import UsageError
     from unbraid.selection import evolve, make_engine
     from unbraid.selection.recursion_presets import recursion_preset
 
     if engine == "process" and address is not None:
         raise UsageError(f"--address {address} is for --engine ray")
+    if leaf_runs is not None and not recursive:
+        raise UsageError(f"--leaf-runs {leaf_runs} is for --recursive")
     recursion, its_data = recursion_preset(preset)
+    numbers = {
+        "size": members,
+        "models": models,
+        "images": images,
+        "generations": generations,
+        "halving": halving,
+        "patience": patience,
+    }
+    if recursive:
+        change = partial(_population, objective=objective, option=option, search=search, exploit=exploit)
+        recursion = changed_recursion(recursion, change, numbers, leaf_runs)
+        with make_engine(engine, workers=workers, address=address) as pool:
+            run_recursion(recursion, data or its_data, out, seed=seed, engine=pool, progress=progress, json=json)
+        return
+    base = recursion.root if score.partition(":")[0] == "udr" else recursion.final
     population = _population(
-        replace(recursion.root if score.partition(":")[0] == "udr" else recursion.final, score=score),
-        objective,
-        option,
-        search,
-        {
-            "size": members,
-            "models": models,
-            "images": images,
-            "generations": generations,
-            "halving": halving,
-            "patience": patience,
-        },
-        exploit,
+        replace(base, score=score), objective=objective, option=option, search=search, exploit=exploit, numbers=numbers
     )
     with make_engine(engine, workers=workers, address=address) as pool:
         found = evolve(
@@ -103,20 +115,9 @@ def evolve_run(
     tell_population(found, json)
 
 
-def evolve_status(folder: Positional[Path], *, json: bool = False) -> None:
-    """Say how far a population is and which member is the best so far.
-
-    Args:
-        folder: Folder given as --out.
-        json: Print the result as JSON.
-    """
-    from unbraid.selection import open_evolution
-
-    tell_population(open_evolution(folder), json)
-
-
 def _population(
     base: Population,
+    *,
     objective: str | None,
     option: tuple[str, ...],
     search: tuple[str, ...],

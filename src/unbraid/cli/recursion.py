@@ -1,0 +1,167 @@
+"""unbraid evolve run --recursive | status | compare"""
+
+from __future__ import annotations
+
+import dataclasses
+import json as json_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from tyro.conf import Positional, arg
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from unbraid.selection import Engine, Population
+    from unbraid.selection.recursion import Recursion
+    from unbraid.selection.tree import Tree
+
+__all__ = ["changed_recursion", "evolve_compare", "evolve_status", "run_recursion"]
+
+Number = Annotated[int | None, arg(metavar="INT")]
+Text = Annotated[str | None, arg(metavar="STR")]
+
+
+def changed_recursion(
+    recursion: Recursion,
+    change: Callable[..., Population],
+    numbers: dict[str, int | None],
+    leaf_runs: int | None,
+) -> Recursion:
+    """A recursion with what the command line asks of all its populations; its final members have one model each."""
+    images = numbers["images"]
+    return dataclasses.replace(
+        recursion,
+        root=change(recursion.root, numbers=numbers),
+        leaf=change(recursion.leaf or recursion.root, numbers=numbers),
+        final=change(recursion.final, numbers={**numbers, "models": None}),
+        leaf_runs=recursion.leaf_runs if leaf_runs is None else leaf_runs,
+        least_images=recursion.least_images if images is None else images,
+    )
+
+
+def run_recursion(
+    recursion: Recursion,
+    data: str,
+    out: Path,
+    *,
+    seed: int,
+    engine: Engine,
+    progress: Literal["auto", "bar", "lines", "none"],
+    json: bool,
+) -> None:
+    """Carry out a recursion and tell what came of it; pictures are in OUT/pictures."""
+    from unbraid.cli.app import PLUGINS
+    from unbraid.selection.recursion import recurse
+
+    plugins = [str(path.absolute()) for path in PLUGINS]
+    tree = recurse(recursion, data, out=out, engine=engine, seed=seed, plugins=plugins, progress=progress)
+    _tell(tree, json, data, draw=True)
+
+
+def evolve_status(folder: Positional[Path], *, draw: bool = False, data: Text = None, json: bool = False) -> None:
+    """Say how far a population, a recursion or a comparison is, and what it found.
+
+    Args:
+        folder: Folder given as --out.
+        draw: Write pictures into FOLDER/pictures: lineage and hyperparameter schedules; of a recursion also the
+            reductions and what every metaEpoch learned.
+        data: Data set, if it is elsewhere now.
+        json: Print the result as JSON.
+    """
+    from unbraid.cli.evolve import tell_population
+    from unbraid.report.evolution import draw_lineage
+    from unbraid.selection import open_evolution
+    from unbraid.selection.tree import TREE, open_tree
+
+    if (folder / TREE).exists():
+        _tell(open_tree(folder), json, data, draw)
+    elif seeds := sorted(folder.glob("seed-*")):
+        for place in seeds:
+            if (place / "recursive" / TREE).exists():
+                _tell(open_tree(place / "recursive"), json, data, draw)
+    else:
+        evolution = open_evolution(folder)
+        tell_population(evolution, json)
+        if draw and evolution.generations:
+            (folder / "pictures").mkdir(exist_ok=True)
+            draw_lineage(evolution, folder / "pictures" / "lineage.png")
+
+
+def evolve_compare(
+    preset: Positional[Literal["smoke", "small", "paper"]],
+    *,
+    out: Path,
+    seeds: int = 5,
+    report: Annotated[Path | None, arg(metavar="PATH")] = None,
+    workers: Number = None,
+    engine: Literal["process", "ray"] = "process",
+    address: Text = None,
+    progress: Literal["auto", "bar", "lines", "none"] = "auto",
+) -> None:
+    """Compare recursions with other ways to spend the same images; the same command again goes on.
+
+    Plain beta-TCVAE runs of the same total cost, a population selected by 1000 labels, and models whose loss sees
+    these labels. Writes tables, a figure and a page that says which of the paper's claims hold.
+
+    Args:
+        preset: The recursion to compare.
+        out: Folder of everything that is trained.
+        seeds: How many seeds.
+        report: Folder of the page (otherwise OUT/report).
+        workers: Members trained at a time, one thread each (otherwise one per core).
+        engine: process for this machine, ray for a cluster.
+        address: Ray cluster to join (otherwise a Ray is started on this machine).
+        progress: How progress is shown (on stderr).
+    """
+    from unbraid.errors import UsageError
+    from unbraid.report.evolution_study import write_comparison
+    from unbraid.selection import make_engine
+    from unbraid.selection.comparison import compare
+    from unbraid.selection.recursion_presets import recursion_preset
+
+    if seeds < 1:
+        raise UsageError(f"--seeds must be at least 1, got {seeds}")
+    recursion, data = recursion_preset(preset)
+    with make_engine(engine, workers=workers, address=address) as pool:
+        compare(recursion, data, out=out, seeds=seeds, engine=pool, progress=progress)
+    command = f"unbraid evolve compare {preset} --seeds {seeds} --out FOLDER"
+    print(f"wrote {write_comparison(out, report or out / 'report', command=command)}")
+
+
+def _tell(tree: Tree, json: bool, data: str | None, draw: bool) -> None:
+    from unbraid.data import FactorDataset, load
+    from unbraid.report.evolution import draw_tree
+    from unbraid.selection.comparison import found_factors
+
+    recipe = tree.data["recipe"]
+    dataset = load(data) if data else load(recipe["name"], **recipe["options"]) if recipe else None
+    found = found_factors(tree, dataset) if isinstance(dataset, FactorDataset) else {}
+    if json:
+        print(json_module.dumps(_as_json(tree, found)))
+    else:
+        print(tree.text(found))
+    if draw and dataset is not None and tree.metaepochs:
+        pictures = draw_tree(tree, dataset, tree.folder / "pictures")
+        if not json:
+            print(f"{len(pictures)} pictures in {tree.folder / 'pictures'}")
+    final = tree.final
+    if not json and final is not None and final.finished:
+        print(f"next: unbraid evaluate {final.best.run}   or   unbraid traverse {final.best.run}")
+
+
+def _as_json(tree: Tree, found: dict[tuple[int, int], list[Any]]) -> dict[str, Any]:
+    final = tree.final
+    return {
+        "folder": str(tree.folder),
+        "finished": tree.finished,
+        "metaepochs": [
+            dataclasses.asdict(m)
+            | {"factors": [dataclasses.asdict(item) for item in found.get((m.leaf_run, m.depth), [])]}
+            for m in tree.metaepochs
+        ],
+        "stops": {str(run): dataclasses.asdict(stop) for run, stop in tree.stops.items()},
+        "final": None
+        if final is None or not final.generations
+        else {"surrogate_mig": final.best.score, "run": str(final.best.run), "generations": len(final.generations)},
+    }
