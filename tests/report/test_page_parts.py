@@ -71,6 +71,11 @@ def test_a_logarithmic_scale_puts_the_geometric_mean_in_the_middle():
     assert set(scale.ticks()) <= {1, 3, 10, 30, 100}
 
 
+def test_things_that_are_counted_have_no_half_ticks():
+    assert Scale(0.0, 9.0, 0.0, 1.0).ticks(4) == [0, 2.5, 5, 7.5]
+    assert Scale(0.0, 9.0, 0.0, 1.0).ticks(4, whole=True) == [0, 5]
+
+
 @pytest.mark.parametrize(
     ("value", "text"), [(math.nan, "-"), (-0.5, "−0.5"), (0.0, "0"), (999.6, "1000"), (math.inf, "∞")]
 )

@@ -82,9 +82,11 @@ class Scale:
             part = (value - self.low) / (self.high - self.low)
         return round(self.start + part * (self.end - self.start), 1)
 
-    def ticks(self, count: int = 5) -> list[float]:
+    def ticks(self, count: int = 5, *, whole: bool = False) -> list[float]:
+        """Numbers to write along the axis; ``whole`` leaves out fractions, for things that are counted."""
         if not self.logarithmic:
-            return linear_ticks(self.low, self.high, count)
+            found = linear_ticks(self.low, self.high, count)
+            return [tick for tick in found if tick == round(tick)] if whole else found
         decades = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
         for factors in ((1,), (1, 3), (1, 2, 5)):
             found = [f * 10.0**d for d in decades for f in factors if self.low <= f * 10.0**d <= self.high]

@@ -122,7 +122,7 @@ ANSWERS = {
     "variance_explained": _text(
         """Percent of a score's variance that is explained by knowing the objective, and by knowing its strength too.
         What is left is luck of the seed. The tick is what as many random groups would explain: a bar that ends there
-        has explained nothing."""
+        has explained nothing. A diamond is the published number, where the data set was in the study."""
     ),
     "score_spread": _text(
         """Every run as a point, the line is the median. Look at how far the clouds of different objectives overlap:
@@ -145,8 +145,8 @@ ANSWERS = {
         diagonal means that good settings carry over."""
     ),
     "transfer_trials": _text(
-        """How often the best setting of one place beats a random one at another. The tick is chance. Look at how much
-        is lost from the same data set and score to another one of either."""
+        """How often the best setting of one place beats a random one at another. The tick is chance, the diamond the
+        published number. Look at how much is lost from the same data set and score to another one of either."""
     ),
     "downstream_vs_metrics": _text(
         """Rank correlation, in percent, of scores with the accuracy of classifiers on few and many labels, and with

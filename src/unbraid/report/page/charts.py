@@ -43,9 +43,10 @@ class Bar:
     value: float
     tone: int | None = 0
     """Position of the colour; ``None`` is grey."""
-    note: str = ""
     tick: float | None = None
-    """A mark to hold the bar against."""
+    """A line to hold the bar against, such as chance."""
+    diamond: float | None = None
+    """A second mark, such as the published number."""
 
 
 def line_chart(
@@ -128,7 +129,7 @@ def scatter(
         logarithmic = bool(least > 0 and most > 10 * least)
     across = Scale.over(xs if both is None else both, _LEFT, width - _RIGHT, logarithmic=logarithmic, pad=0.04)
     up = Scale.over(ys if both is None else both, height - _BOTTOM, _TOP, logarithmic=logarithmic, pad=0.04)
-    body = _frame(across, up, title, x_label, y_label, size)
+    body = _frame(across, up, title, x_label, y_label, size, whole=bool((xs == np.round(xs)).all()))
     if diagonal:
         line = f"M{across(across.low)} {up(up.low)}L{across(across.high)} {up(up.high)}"
         body.append(tag("path", d=line, class_="guide"))
@@ -165,7 +166,7 @@ def strips(groups: Sequence[Series], title: str, *, x_label: str) -> Html:
 
 def bars(rows: Sequence[Bar], title: str, *, x_label: str, top: float | None = None, left: int = 84) -> Html:
     """Horizontal bars with their values; ``top`` is where the scale ends, ``left`` the room for names."""
-    row, right = 20, 64 if not any(bar.note for bar in rows) else 112
+    row, right = 20, 56
     height = _TOP + row * len(rows) + 22
     most = top or max([bar.value for bar in rows if np.isfinite(bar.value)], default=1.0) or 1.0
     across = Scale(0.0, most, left, WIDTH - right)
@@ -183,9 +184,14 @@ def bars(rows: Sequence[Bar], title: str, *, x_label: str, top: float | None = N
         if bar.tick is not None and np.isfinite(bar.tick):
             body.append(tag("path", d=f"M{across(bar.tick)} {y + 1}v{row - 2}", class_="tick"))
             end = max(end, across(bar.tick))
-        body.append(_text(number(bar.value) + (f" ({bar.note})" if bar.note else ""), end + 6, y + 14))
+        if bar.diamond is not None and np.isfinite(bar.diamond):
+            at = across(bar.diamond)
+            body.append(tag("path", d=f"M{at - 5} {y + row / 2}l5 -5 5 5 -5 5z", class_="diamond"))
+            end = max(end, at + 5)
+        body.append(_text(number(bar.value), end + 6, y + 14))
     body.append(_text(x_label, left, _TOP + row * len(rows) + 16))
-    told = ", ".join(f"{bar.name} {number(bar.value)}" for bar in rows)
+    known = [f", published {number(bar.diamond)}" if bar.diamond is not None else "" for bar in rows]
+    told = "; ".join(f"{bar.name} {number(bar.value)}{more}" for bar, more in zip(rows, known, strict=True))
     return _svg(body, f"{title}: {told}", (WIDTH, height))
 
 
@@ -245,6 +251,7 @@ def _frame(
     y_label: str,
     size: tuple[int, int] = (WIDTH, HEIGHT),
     ends: tuple[str, str] | None = None,
+    whole: bool = False,
 ) -> list[Html]:
     width, height = size
     body = [tag("text", title, x=0, y=14, class_="name")]
@@ -258,7 +265,9 @@ def _frame(
     if ends is not None:
         body += [_text(ends[0], _LEFT, below), _text(ends[1], width - _RIGHT, below, "end")]
     else:
-        body += [_text(number(tick), x(tick), below, "middle") for tick in x.ticks(4 if width < WIDTH else 5)]
+        body += [
+            _text(number(tick), x(tick), below, "middle") for tick in x.ticks(4 if width < WIDTH else 5, whole=whole)
+        ]
     body.append(_text(x_label, (_LEFT + width - _RIGHT) / 2, height - 6, "middle"))
     return body
 

@@ -12,12 +12,14 @@ from unbraid.errors import UsageError
 from unbraid.report.page.charts import Bar, Series, bars, legend, line_chart, scatter, strips
 from unbraid.report.page.markup import Html, fragment, tag
 from unbraid.report.page.tables import data_table, heat_table
-from unbraid.report.page.words import objective_name, score_name
+from unbraid.report.page.words import objective_name, score_name, short_name
 
 __all__ = ["draw"]
 
 _TABLE = 60
 """Rows of an answer that has no chart of its own."""
+_SHOWN = 20
+"""Longer tables are folded."""
 _ORDER = ("beta-vae", "factor-vae", "beta-tcvae", "dip-vae-i", "dip-vae-ii", "annealed-vae")
 
 
@@ -35,7 +37,8 @@ def _table(answer: pl.DataFrame) -> Html:
     plain = [names.get(column, lambda value: value) for column in answer.columns]
     rows = [[name(value) for name, value in zip(plain, row, strict=True)] for row in answer.head(_TABLE).iter_rows()]
     more = f" (first {_TABLE} of {len(answer):,} rows)" if len(answer) > _TABLE else ""
-    return data_table(answer.columns, rows, f"Numbers{more}")
+    made = data_table(answer.columns, rows, f"Numbers{more}")
+    return made if len(rows) <= _SHOWN else tag("details", tag("summary", f"{len(answer):,} rows{more}"), made)
 
 
 def _sets(answer: pl.DataFrame, column: str = "data") -> list[str]:
@@ -150,7 +153,7 @@ def _correlations(answer: pl.DataFrame, rows: str, columns: str) -> Html:
         down, across = _sets(here, rows), _sets(here, columns)
         values = _percent(here, rows, columns, down, across)
         runs = int(here["runs"].max() or 0)  # type: ignore[arg-type]
-        names = [score_name(name) for name in down], [score_name(name) for name in across]
+        names = [score_name(name) for name in down], [short_name(name) for name in across]
         return heat_table(values, *names, f"{data}, {runs} runs", low=-100, high=100, digits=0)
 
     return _one_each(answer, chart, "grid wide")
@@ -201,10 +204,8 @@ def _variance_explained(answer: pl.DataFrame, published: pl.DataFrame | None) ->
             for data, metric, explained, noise in (
                 here.filter(pl.col("by") == by).select("data", "metric", "explained", "noise").iter_rows()
             ):
-                known = printed.get((data, metric, by))
-                note = "" if known is None else f"published {known:g}"
                 value = np.nan if explained is None else float(explained)
-                rows.append(Bar(score_name(metric), value, tone, note, noise))
+                rows.append(Bar(score_name(metric), value, tone, noise, printed.get((data, metric, by))))
             made.append(
                 bars(rows, by.capitalize().replace(" x ", " × "), x_label="percent of variance", top=100.0, left=150)
             )
@@ -217,10 +218,8 @@ def _transfer_trials(answer: pl.DataFrame, published: pl.DataFrame | None) -> Ht
     printed = {} if published is None else {tuple(row[:2]): row[2] for row in published.iter_rows()}
     rows = []
     for metric, data, percent, chance in answer.select("metric", "data", "percent", "chance").iter_rows():
-        known = printed.get((metric, data))
         value = np.nan if percent is None else float(percent)
-        note = "" if known is None else f"published {known:g}"
-        rows.append(Bar(f"{metric} score, {data} data", value, 0, note, chance))
+        rows.append(Bar(f"{metric} score, {data} data", value, 0, chance, printed.get((metric, data))))
     return bars(rows, "Wins against a random setting", x_label="percent of trials", top=100.0, left=150)
 
 
@@ -231,7 +230,7 @@ def _method_scores(answer: pl.DataFrame) -> Html:
         best = {(a, b) for a, b, mark in here.select("method", "metric", "mark").iter_rows() if mark == "best"}
         values = np.array([[100 * means.get((a, b), np.nan) for b in metrics] for a in methods])
         marked = np.array([[(a, b) in best for b in metrics] for a in methods])
-        names = [score_name(name) for name in metrics]
+        names = [short_name(name) for name in metrics]
         return heat_table(values, methods, names, f"{data}, means in percent", high=100, digits=0, marked=marked)
 
     return _one_each(answer, chart, "grid wide")

@@ -44,9 +44,7 @@ def heat_table(
             )
             for j, value in enumerate(matrix[i])
         ]
-        body.append(
-            tag("tr", tag("th", words(name), scope="row"), cells, class_="dead" if faded and faded[i] else None)
-        )
+        body.append(tag("tr", tag("th", name, scope="row"), cells, class_="dead" if faded and faded[i] else None))
     table = tag("table", tag("caption", title), tag("thead", head), tag("tbody", body), class_="heat")
     return scroll(table, title)
 

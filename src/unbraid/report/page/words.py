@@ -6,7 +6,7 @@ from unbraid import objectives
 from unbraid.errors import UsageError
 from unbraid.metrics import METRICS
 
-__all__ = ["about_objective", "about_score", "formula", "objective_name", "score_name"]
+__all__ = ["about_objective", "about_score", "formula", "objective_name", "score_name", "short_name"]
 
 _OBJECTIVES = {
     "ae": "Autoencoder",
@@ -93,6 +93,9 @@ _SCORES = {
 }
 
 
+_SHORT = {"beta_vae": "BetaVAE", "factor_vae": "FactorVAE", "dci_disentanglement": "DCI", "dci": "DCI"}
+
+
 def objective_name(name: str) -> str:
     """An objective as papers write it; own ones keep their name."""
     return _OBJECTIVES.get(name, name)
@@ -108,6 +111,11 @@ def score_name(name: str) -> str:
     if learner in ("lr", "gbt") and labels.isdigit():
         return f"{learner.upper()}, {labels} labels"
     return _SCORES.get(name, name)
+
+
+def short_name(name: str) -> str:
+    """A score over a narrow column."""
+    return _SHORT.get(name, score_name(name))
 
 
 def about_score(name: str) -> str:
