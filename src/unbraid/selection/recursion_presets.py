@@ -22,7 +22,7 @@ PRESETS = {
 def recursion_preset(name: str) -> tuple[Recursion, str]:
     """A preset's recursion and data set.
 
-    ``smoke`` takes two minutes of one core and shows every stage, trained too little to learn much. ``small`` takes
+    ``smoke`` takes a minute of one core and shows every stage, trained too little to learn much. ``small`` takes
     about eight: dSprites' geometry at 16 x 16 on 8 x 8 places, fully connected networks, three models per member.
     ``paper`` has the published sizes; one seed costs as much as one or two hundred runs of the large study.
 
