@@ -15,6 +15,7 @@ import population_toys
 import pytest
 from population_toys import RANGES, TINY
 
+import dots
 from dots import Dots
 from unbraid import data as data_sets
 from unbraid.errors import UsageError
@@ -61,8 +62,10 @@ def test_every_engine_gives_the_same_toy_and_the_same_models(name, tmp_path):
     toy = dataclasses.replace(TOY, generations=3)
     small = dataclasses.replace(TINY, generations=2, size=2)
     with make_engine(name, workers=2) as engine:
-        found = run(tmp_path / "toy", toy, engine=engine, plugins=[str(TOYS)])
-        trained = run(tmp_path / "models", small, engine=engine)
+        # Workers of another machine know a data set by its name, and own code by its file.
+        remote = {"engine": engine, "data": "dots", "plugins": [str(TOYS), dots.__file__]}
+        found = run(tmp_path / "toy", toy, **remote)
+        trained = run(tmp_path / "models", small, **remote)
     assert table(found) == table(run(tmp_path / "toy inline", toy))
     assert table(trained) == table(run(tmp_path / "models inline", small))
 
