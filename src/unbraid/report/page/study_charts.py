@@ -105,7 +105,7 @@ def _curves(answer: pl.DataFrame, panel: str, titles: dict[str, str], unit: str)
                     titles[value],
                     x_label="strength",
                     y_label=unit,
-                    logarithmic=False,
+                    logarithmic=panel == "representation",  # correlations of objectives differ by orders of magnitude
                     markers=True,
                     ends=ends,
                 )
