@@ -1,35 +1,32 @@
 /** Two runs side by side: their scores, and both explorers, which start from the same image. */
 
-import { h, shortly } from "./dom";
+import { h, plain, shortly } from "./dom";
 import type { StudyData, StudyRow } from "./types";
 
 export function compare(a: StudyRow, b: StudyRow, study: StudyData): HTMLElement {
   const frames = [a, b].map((row) => h("iframe", { src: `runs/${row.folder}/index.html`, title: `Explorer of run ${row.folder}` }));
   if (a.data === b.data) link(frames);
   const measured = study.columns.filter((name) => number(a, name) !== null || number(b, name) !== null);
-  const line = (name: string) => {
+  const more = (name: string) => (study.shown.includes(name) ? "" : " more");
+  const line = (title: string, value: (name: string) => string) =>
+    h("tr", {}, h("th", { scope: "row" }, title), ...measured.map((name) => h("td", { class: `number${more(name)}` }, value(name))));
+  const difference = (name: string) => {
     const [x, y] = [number(a, name), number(b, name)];
-    const shown = study.shown.includes(name);
-    return h(
-      "tr",
-      { class: shown ? "" : "more" },
-      h("th", { scope: "row" }, name),
-      h("td", { class: "number" }, shortly(x)),
-      h("td", { class: "number" }, shortly(y)),
-      h("td", { class: "number" }, x === null || y === null ? "–" : `${y - x > 0 ? "+" : ""}${shortly(y - x)}`),
-    );
+    return x === null || y === null ? "–" : `${y > x ? "+" : ""}${shortly(y - x)}`;
   };
   const table = h(
     "table",
     { class: "versus" },
-    h("thead", {}, h("tr", {}, ...["Score", a.folder, b.folder, "difference"].map((text) => h("th", { scope: "col" }, text)))),
-    h("tbody", {}, ...measured.map(line)),
+    h("thead", {}, h("tr", {}, h("td", {}), ...measured.map((name) => h("th", { scope: "col", class: `number${more(name)}` }, plain(name))))),
+    h("tbody", {}, line(a.folder, (name) => shortly(number(a, name))), line(b.folder, (name) => shortly(number(b, name))), line("difference", difference)),
   );
   const all = h("input", { type: "checkbox", onchange: () => table.classList.toggle("all", all.checked) });
   return h(
     "div",
     { class: "comparison" },
     h("p", {}, h("a", { href: "#" }, "← all runs")),
+    measured.length ? h("div", { class: "scroll" }, table) : h("p", { class: "hint" }, "Neither run has been measured yet."),
+    measured.length > study.shown.length ? h("label", {}, all, " all scores") : null,
     h(
       "div",
       { class: "two" },
@@ -37,8 +34,6 @@ export function compare(a: StudyRow, b: StudyRow, study: StudyData): HTMLElement
         h("div", {}, h("h2", {}, h("a", { href: `runs/${row.folder}/index.html` }, row.folder), ` ${words(row)}`), row.page ? frames[i] : h("p", {}, "no page of this run")),
       ),
     ),
-    measured.length ? h("div", { class: "scroll" }, table) : h("p", { class: "hint" }, "Neither run has been measured yet."),
-    measured.length > study.shown.length ? h("label", {}, all, " all scores") : null,
   );
 }
 

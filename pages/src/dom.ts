@@ -37,6 +37,11 @@ export function shortly(value: number | null | undefined, digits = 3): string {
   return size >= 1000 ? Math.round(value).toLocaleString("en") : size >= 100 ? value.toFixed(1) : value.toFixed(digits);
 }
 
+/** The name of a score with spaces, so that it can be broken into lines. */
+export function plain(name: string): string {
+  return name.replaceAll("_", " ");
+}
+
 export function percent(share: number): string {
   return `${Math.round(100 * share)} %`;
 }

@@ -1,7 +1,7 @@
 /** The page of a study: a table of its runs to sort and filter, of which two can be put side by side. */
 
 import { compare } from "./compare";
-import { h, shortly } from "./dom";
+import { h, plain, shortly } from "./dom";
 import { load } from "./files";
 import { shortcuts } from "./keys";
 import { themeButton, toggleTheme } from "./theme";
@@ -114,7 +114,7 @@ class StudyTable {
         return h(
           "th",
           { scope: "col", "aria-sort": sorted, class: key === "seed" || scores.includes(key) ? "number" : "" },
-          h("button", { type: "button", "data-key": key, onclick: () => this.sortBy(key, scores.includes(key)) }, title, h("i", { "aria-hidden": "true" }, sorted === "none" ? "" : this.falling ? " ↓" : " ↑")),
+          h("button", { type: "button", "data-key": key, onclick: () => this.sortBy(key, scores.includes(key)) }, plain(title), h("i", { "aria-hidden": "true" }, sorted === "none" ? "" : this.falling ? " ↓" : " ↑")),
         );
       }),
     );

@@ -142,7 +142,7 @@ def test_playing_a_latent_moves_it_until_it_is_stopped(page, site):
     page.keyboard.press("1")
     page.keyboard.press("Space")
     start = code(page)
-    page.wait_for_function(f"Math.abs(explorer.code[{first}] - {start[first]}) > 0.1")
+    page.wait_for_function(f"() => Math.abs(explorer.code[{first}] - {start[first]}) > 0.1")
     page.keyboard.press("Space")
     assert page.locator(".play[aria-pressed=true]").count() == 0
 
@@ -161,7 +161,7 @@ def test_an_own_image_is_encoded_in_the_page(page, small_run, tmp_path):
     image = load("dots").images(np.array([100]))
     Image.fromarray(image[0, :, :, 0]).save(tmp_path / "own.png")
     page.locator("input[type=file]").set_input_files(tmp_path / "own.png")
-    page.wait_for_function("explorer.start.label === 'own.png'")
+    page.wait_for_function("() => explorer.start.label === 'own.png'")
     # Through the browser's colours a grey value may change by one.
     assert code(page) == pytest.approx(small_run.encode(image)[0], abs=0.02)
     (tmp_path / "no.png").write_text("no picture")

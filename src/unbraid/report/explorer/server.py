@@ -6,9 +6,11 @@ means that some web page makes the browser ask), and no path ever reaches the fi
 
 from __future__ import annotations
 
+import sys
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from unbraid.errors import UsageError
@@ -50,6 +52,11 @@ class LoopbackServer(ThreadingHTTPServer):
         except OSError as error:
             raise UsageError(f"port {port} cannot be used ({error.strerror}); try another one, or 0 for any") from error
         self.site, self.lock = site, Lock()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A browser that closes its connections is no error to tell of."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
     @property
     def url(self) -> str:
