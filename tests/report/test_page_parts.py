@@ -10,7 +10,7 @@ import pytest
 from unbraid import objectives
 from unbraid.metrics import Score
 from unbraid.report.page.axes import Scale, linear_ticks, number
-from unbraid.report.page.captions import ANSWERS, QUESTIONS
+from unbraid.report.page.captions import ANSWERS
 from unbraid.report.page.charts import Series, bars, line_chart, scatter
 from unbraid.report.page.folder import Folder, read_folder, read_history, train_command
 from unbraid.report.page.markup import Html, fragment, tag
@@ -21,6 +21,7 @@ from unbraid.report.page.pictures import png
 from unbraid.report.page.tables import data_table, heat_table
 from unbraid.report.page.words import formula, objective_name
 from unbraid.study import ANALYSES
+from unbraid.study.analysis import QUESTIONS
 
 
 def test_everything_that_is_not_markup_is_escaped():

@@ -98,3 +98,7 @@ def test_what_the_table_lacks_is_said_and_not_judged(column):
         row = said(table, "Mean codes are more")
         assert "--reevaluate" in row["measured"]
     assert row["holds"] is None
+
+
+def test_a_study_of_other_methods_is_not_judged_by_these_findings():
+    assert len(findings(full_table().filter(pl.col("objective") == "beta-vae"))) == 0

@@ -7,22 +7,12 @@ from pathlib import Path
 
 import polars as pl
 
-from unbraid.study.analysis import Answer, findings
+from unbraid.study.analysis import QUESTIONS, Answer, findings
 from unbraid.study.grid import Study
 from unbraid.study.published import compare, imitated, load
 from unbraid.training.files import replace_file
 
 __all__ = ["write_markdown"]
-
-QUESTIONS = {
-    1: "Do the objectives make codes uncorrelated?",
-    2: "Do the scores agree?",
-    3: "How much do objective and strength matter?",
-    4: "Can a model be selected without labels?",
-    5: "Do disentangled codes help downstream?",
-    6: "Which method ranks first?",
-}
-"""The questions by number."""
 
 _SHOWN = 40
 
@@ -32,7 +22,10 @@ def write_markdown(path: Path, study: Study, table: pl.DataFrame, answers: Seque
 
     ``table`` has the measured runs only; the page says how many of the study's runs these are.
     """
-    lines = [f"# Study `{study.name}`", "", *_what(study, table), "", "## Findings", "", *_findings(table)]
+    lines = [f"# Study `{study.name}`", "", *_what(study, table)]
+    found = findings(table)
+    if len(found):
+        lines += ["", "## Findings", "", *_findings(found)]
     for number, question in QUESTIONS.items():
         lines += ["", f"## {number}. {question}"]
         for answer in (answer for answer in answers if answer.analysis.question == number):
@@ -61,12 +54,12 @@ def _what(study: Study, table: pl.DataFrame) -> Iterable[str]:
     yield "- Made by `unbraid study run` and `unbraid study report`; the table of all runs is `table.parquet`"
 
 
-def _findings(table: pl.DataFrame) -> Iterable[str]:
+def _findings(found: pl.DataFrame) -> Iterable[str]:
     yield "The conclusions of Locatello et al. (2019), each with the rule by which it counts as reproduced:"
     yield ""
     yield "| | finding | rule | measured here | holds |"
     yield "|---|---|---|---|---|"
-    for row in findings(table).to_dicts() if len(table) else []:
+    for row in found.to_dicts():
         verdict = {True: "yes", False: "**no**", None: "cannot say"}[row["holds"]]
         measured = row["measured"].replace("|", "/")
         yield f"| {row['question']} | {row['finding']} | {row['rule']} | {measured} | {verdict} |"

@@ -265,7 +265,7 @@ def _sweep(folder: Path) -> None:
 
 def _clear(folder: Path) -> None:
     """Remove a run's own files, and nothing else that may lie in the folder."""
-    made_from_it = ("scores.json", "factors.png", "traversal.png", "traversal.gif")
+    made_from_it = ("scores.json", "factors.png", "traversal.png", "traversal.gif", "report.html")
     # The record goes last: without it the folder would no longer be known as a run's.
     for name in (*made_from_it, CHECKPOINT, HISTORY, EVALUATIONS, INFO):
         (folder / name).unlink(missing_ok=True)

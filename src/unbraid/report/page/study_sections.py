@@ -9,7 +9,7 @@ from shlex import quote
 import polars as pl
 
 from unbraid.errors import UsageError
-from unbraid.report.page.captions import ANSWERS, QUESTIONS, STUDY
+from unbraid.report.page.captions import ANSWERS, STUDY
 from unbraid.report.page.charts import bullet
 from unbraid.report.page.folder import Gap
 from unbraid.report.page.markup import Html, Section, command, figure, fragment, note, section, tag
@@ -19,7 +19,7 @@ from unbraid.report.page.study_charts import draw
 from unbraid.report.page.tables import data_table
 from unbraid.report.page.words import score_name
 from unbraid.study import ANALYSES, PRESETS, Coverage, StudyFolder, coverage, make_table, open_study
-from unbraid.study.analysis import METRICS, metrics_of
+from unbraid.study.analysis import METRICS, QUESTIONS, findings, metrics_of
 from unbraid.study.published import compare, imitated, load
 
 __all__ = ["study_page"]
@@ -37,6 +37,7 @@ def study_page(path: Path, made_by: str) -> str:
     measured = table.filter(pl.col("status") == "evaluated")
     sections: list[Section | None] = [_coverage(folder, found)]
     if len(measured):
+        sections.append(_findings(measured))
         sections += _questions(measured)
         sections.append(_published(measured))
     sections += [_runs(table), _reproduce(folder, made_by)]
@@ -97,6 +98,17 @@ def _coverage(folder: StudyFolder, found: Coverage) -> Section:
         items = [tag("li", tag("b", f"{index:05d} "), error) for index, error in list(found.errors.items())[:20]]
         failed = tag("details", tag("summary", f"Why {len(found.errors)} runs failed"), tag("ul", items))
     return section("Coverage", figure(STUDY["coverage"], table), failed)
+
+
+def _findings(measured: pl.DataFrame) -> Section | None:
+    verdicts = {True: "yes", False: "no", None: "cannot say"}
+    columns = ["question", "finding", "rule", "measured here", "holds"]
+    rows = [(*row[:-1], verdicts[row[-1]]) for row in findings(measured).iter_rows()]
+    if not rows:
+        return None
+    return section(
+        "Findings", figure(STUDY["findings"], data_table(columns, rows, "Published findings, seen here or not"))
+    )
 
 
 def _questions(measured: pl.DataFrame) -> list[Section]:

@@ -28,7 +28,7 @@ from unbraid.study.analysis.downstream import (
     plot_downstream_pairs,
     plot_downstream_vs_metrics,
 )
-from unbraid.study.analysis.everything import ANALYSES, Analysis, Answer, answer_all
+from unbraid.study.analysis.everything import ANALYSES, QUESTIONS, Analysis, Answer, answer_all
 from unbraid.study.analysis.findings import findings
 from unbraid.study.analysis.metric_agreement import metric_agreement, plot_metric_agreement
 from unbraid.study.analysis.model_selection import (
@@ -48,6 +48,7 @@ __all__ = [
     "ANALYSES",
     "COMPARED",
     "METRICS",
+    "QUESTIONS",
     "UNSUPERVISED",
     "Analysis",
     "Answer",

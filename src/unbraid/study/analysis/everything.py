@@ -44,7 +44,17 @@ from unbraid.study.published import load
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["ANALYSES", "Analysis", "Answer", "answer_all"]
+__all__ = ["ANALYSES", "QUESTIONS", "Analysis", "Answer", "answer_all"]
+
+QUESTIONS = {
+    1: "Does the penalty make the codes uncorrelated?",
+    2: "Do the scores agree with each other?",
+    3: "How much do the objective and its strength matter?",
+    4: "Can a model be chosen without labels?",
+    5: "Does it help a later task?",
+    6: "Which method is ahead?",
+}
+"""What the analyses are about, by number."""
 
 
 @dataclass(frozen=True)

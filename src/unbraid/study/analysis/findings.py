@@ -15,6 +15,7 @@ from unbraid.study.analysis.metric_agreement import metric_agreement
 from unbraid.study.analysis.model_selection import strength_curves, transfer_between_data, unsupervised_vs_metrics
 from unbraid.study.analysis.transfer_trials import transfer_trials
 from unbraid.study.analysis.variance_explained import variance_explained
+from unbraid.study.published import load
 
 __all__ = ["findings"]
 
@@ -28,10 +29,12 @@ _WEAKER = "annealed-vae"
 def findings(table: pl.DataFrame) -> pl.DataFrame:
     """One row per conclusion of Locatello et al. (2019): the rule, what this table says, and ``holds``.
 
-    ``holds`` is null where the table lacks what the rule needs; ``measured`` then says what is missing.
+    ``holds`` is null where the table lacks what the rule needs; ``measured`` then says what is missing. There are no
+    rows for a table with fewer than two of the study's objectives: its conclusions are about their comparison.
     """
     rows: list[tuple[int, str, str, str, bool | None]] = []
-    for question, finding, rule, check in _FINDINGS:
+    compared = set(table["objective"]) & set(load("sweep")["objective"])
+    for question, finding, rule, check in _FINDINGS if len(compared) > 1 else ():
         try:
             measured, holds = check(table)
         except UsageError as error:
