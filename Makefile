@@ -47,9 +47,10 @@ pages: pages/node_modules/ready
 check-pages: pages/node_modules/ready
 	python3 pages/check_shipped.py
 
+# Not `npm ci`: it insists on every platform's binaries in the lock file, which some registries do not list.
 pages/node_modules/ready: pages/package.json pages/package-lock.json
 	@command -v npm >/dev/null || { echo "npm is missing: install Node 18 or newer (on Debian: apt-get install nodejs npm)"; exit 1; }
-	cd pages && npm ci --ignore-scripts --silent
+	cd pages && npm install --no-save --ignore-scripts --silent
 	@touch $@
 
 benchmarks: $(VENV)/ready
