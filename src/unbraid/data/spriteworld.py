@@ -145,8 +145,8 @@ def _draw(
                             crossings[place] = at
                             found += 1
                     for pair in range(0, found - 1, 2):
-                        start = max(np.int64(np.ceil(crossings[pair] - 0.5)), 0)
-                        stop = min(np.int64(np.floor(crossings[pair + 1] + 0.5)), canvas - 1)
+                        start = max(int(np.ceil(crossings[pair] - 0.5)), 0)
+                        stop = min(int(np.floor(crossings[pair + 1] + 0.5)), canvas - 1)
                         if at_vertex:
                             if start <= stop:
                                 line[start : stop + 1] = 1
