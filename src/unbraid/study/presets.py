@@ -32,7 +32,7 @@ sizes = [10, 100, 500]
 """
 
 SMALL = """\
-# An evening on two cores: the six objectives on two data sets of 32x32 images, weak, medium and strong.
+# An hour or two on two cores: the six objectives on two data sets of 32x32 images, weak, medium and strong.
 name = "small"
 data = ["sprites32", "rooms3d-32"]
 seeds = 5
