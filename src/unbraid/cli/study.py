@@ -36,7 +36,7 @@ def study_run(
     runs failed.
 
     Args:
-        study: A study file (TOML), or a preset: smoke (a minute), small (an evening on two cores), paper (12,600 runs),
+        study: A study file (TOML), or a preset: smoke (a minute), small (two hours on two cores), paper (12,600 runs),
             slow (methods on pairs, an hour of one core), slow-paper (the published comparison of them).
         out: Folder of the study.
         workers: Runs at a time, one thread each (otherwise one per core).

@@ -1,4 +1,4 @@
-"""Studies ready to run: a minute, an evening, and the published ones."""
+"""Studies ready to run: a minute, two hours, and the published ones."""
 
 from __future__ import annotations
 
