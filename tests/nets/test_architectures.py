@@ -10,7 +10,7 @@ from unbraid import nets
 from unbraid.errors import UsageError
 
 SIZES = [(8, 8), (16, 16), (17, 17), (28, 28), (32, 32), (64, 64), (96, 96), (24, 40), (9, 31)]
-NAMES = ["conv", "fc", "linear", "mlp", "slow"]
+NAMES = ["conv", "conv-bn", "fc", "linear", "mlp", "slow"]
 
 
 def generator(seed: int = 0) -> torch.Generator:
@@ -26,6 +26,9 @@ def count(module: nn.Module) -> int:
     [
         ("conv", 1, 309_204, 381_313),
         ("conv", 3, 310_228, 382_339),  # 692,567 together
+        # convolutions 544 + 16,416 + 32,832 + 65,600 + 524,800, their norms 2 * 704, heads 513 * 20;
+        # 11 * 512, transposed ones 524,352 + 65,600 + 32,800 + 16,416 + 513, norms 2 * 704
+        ("conv-bn", 1, 651_860, 646_721),
         ("slow", 1, 382_932, 380_353),
         # 4096 * 1200 + 1200 + 1200 * 1201 + 1201 * 20; 11 * 1200 + 2 * 1200 * 1201 + 1201 * 4096
         ("fc", 1, 6_381_620, 7_814_896),
@@ -49,7 +52,7 @@ def test_conv_at_64_pixels_has_exactly_the_layers_of_the_study():
 @pytest.mark.parametrize("channels", [1, 3])
 @pytest.mark.parametrize(
     ("name", "size"),
-    [(name, size) for name in ("conv", "slow", "mlp", "linear") for size in SIZES] + [("fc", (17, 24))],
+    [(name, size) for name in ("conv", "conv-bn", "slow", "mlp", "linear") for size in SIZES] + [("fc", (17, 24))],
     ids=str,
 )
 def test_any_image_goes_in_and_comes_out_in_its_own_shape(name, size, channels):
@@ -59,7 +62,7 @@ def test_any_image_goes_in_and_comes_out_in_its_own_shape(name, size, channels):
     assert decoder(codes[:, :3]).shape == (2, channels, *size)
 
 
-@pytest.mark.parametrize("name", ["conv", "slow"])
+@pytest.mark.parametrize("name", ["conv", "conv-bn", "slow"])
 def test_the_largest_image_works_without_memory_on_the_meta_device(name):
     with torch.device("meta"):
         encoder, decoder = nets.build(name, (256, 256, 3), 10, heads=1)
@@ -76,7 +79,8 @@ def test_sizes_outside_8_to_256_are_refused_with_a_way_out(size):
     ("name", "size"), [*((name, (17, 24)) for name in NAMES), ("conv", (64, 64)), ("slow", (64, 64))], ids=str
 )
 def test_the_gradient_reaches_every_parameter(name, size):
-    encoder, decoder = nets.build(name, (*size, 1), 3)
+    # In evaluation mode: in training a batch norm takes away the bias before it, whose gradient is then zero.
+    encoder, decoder = (module.eval() for module in nets.build(name, (*size, 1), 3))
     posterior = nets.Gaussian.from_heads(encoder(torch.rand(4, 1, *size, generator=generator())))
     output = decoder(posterior.sample(generator=generator()))
     (output.square().sum() + posterior.kl().sum()).backward()
@@ -122,6 +126,40 @@ def test_slow_has_kaiming_convolutions_and_default_transposed_ones():
     # torch's default is uniform in +-1/sqrt(fan_in), with fan_in counted over the second axis: 64 channels of 4x4.
     assert decoder[3].weight.abs().max().item() == pytest.approx(1 / math.sqrt(64 * 16), rel=0.01)
     assert decoder[3].bias.any()
+
+
+def test_batch_norm_follows_every_convolution_of_conv_bn_but_the_last():
+    encoder, decoder = nets.build("conv-bn", (64, 64, 1), 10)
+    widths = [[m.num_features for m in module if isinstance(m, nn.BatchNorm2d)] for module in (encoder, decoder)]
+    assert widths == [[32, 32, 64, 64, 512], [512, 64, 64, 32, 32]]
+    convolutions = [tuple(p.shape) for p in encoder.parameters() if p.ndim > 2]
+    assert convolutions == [(32, 1, 4, 4), (32, 32, 4, 4), (64, 32, 4, 4), (64, 64, 4, 4), (512, 64, 4, 4)]
+    transposed = [tuple(p.shape) for p in decoder.parameters() if p.ndim > 2]
+    assert transposed == [(512, 64, 4, 4), (64, 64, 4, 4), (64, 32, 4, 4), (32, 32, 4, 4), (32, 1, 4, 4)]
+
+
+def test_conv_bn_reads_its_second_head_as_a_log_standard_deviation():
+    encoder, _ = nets.build("conv-bn", (16, 16, 1), 3)
+    heads = encoder[-2]
+    with torch.no_grad():
+        heads.weight.zero_()
+        heads.bias.copy_(torch.tensor([1.0, 2.0, 3.0, *[math.log(0.5)] * 3]))
+    posterior = nets.Gaussian.from_heads(encoder(torch.rand(2, 1, 16, 16)))
+    assert posterior.mean[0].tolist() == [1, 2, 3]
+    torch.testing.assert_close(posterior.logvar.exp(), torch.full((2, 3), 0.25))  # sigma 0.5
+    plain, _ = nets.build("conv-bn", (16, 16, 1), 3, heads=1)
+    assert isinstance(plain[-1], nn.Linear)  # a plain code has no deviation to double
+
+
+def test_conv_bn_normalises_by_the_batch_in_training_and_by_running_averages_afterwards():
+    encoder, decoder = nets.build("conv-bn", (16, 16, 1), 3)
+    images = torch.rand(6, 1, 16, 16, generator=generator())
+    together, apart = encoder(images), encoder(images[:2])
+    assert not torch.allclose(together[:2], apart, atol=1e-3)
+    encoder.eval()
+    torch.testing.assert_close(encoder(images)[:1], encoder(images[:1]))  # a single image is fine here
+    with pytest.raises(UsageError, match="batch_size must be at least 2"):
+        decoder(torch.zeros(1, 3))
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -42,6 +42,8 @@ def together(folder, way, *, objective=None, models=3, steps=12, **more):
     [
         make(beta=4),
         make("beta-vae", beta=2, likelihood="gaussian"),
+        make("beta-tcvae-sampled", beta=3),
+        make("beta-tcvae-sampled", beta=3, sampling="stratified"),
         make("dip-vae-i"),
         make("annealed-vae", net="mlp:encoder=20,decoder=16+12,decoder_activation=tanh"),
     ],
@@ -121,6 +123,7 @@ def test_stacked_models_begin_from_given_runs(tmp_path):
         (make(), True),
         (make(net="fc"), True),
         (make(net="conv"), False),
+        (make(net="conv-bn"), False),
         (make("factor-vae"), False),
         (objectives.make("linear-vae"), False),
         (objectives.make("ae", {"net": "mlp"}), False),

@@ -2,6 +2,7 @@
 
 from unbraid.nets.comparison import PairComparison
 from unbraid.nets.conv import ConvDecoder, ConvEncoder, conv
+from unbraid.nets.conv_bn import conv_bn
 from unbraid.nets.discriminator import discriminator
 from unbraid.nets.flow import Coupling, Flow, InvertibleLinear, coupling_flow
 from unbraid.nets.full_gaussian import FullGaussian, full_heads
@@ -32,6 +33,7 @@ __all__ = [
     "build",
     "can_stack",
     "conv",
+    "conv_bn",
     "coupling_flow",
     "discriminator",
     "fast_kernels",

@@ -10,24 +10,26 @@ from unbraid.errors import UsageError
 from unbraid.nets import stride2
 from unbraid.nets.registry import Shape
 
-__all__ = ["CodeLinear", "Conv", "Crop", "Deconv", "Pad", "halvings", "padded_size"]
+__all__ = ["BatchNorm", "CodeLinear", "Conv", "Crop", "Deconv", "Pad", "halvings", "padded_size"]
 
 GRID = 4
 """The convolutions halve an image until its longer side is at most this."""
 
 
 class Conv(nn.Conv2d):
-    """Convolution with stride 2 that halves height and width, then ReLU."""
+    """Convolution with stride 2 that halves height and width, then ReLU unless told otherwise."""
 
     bias: nn.Parameter
 
-    def __init__(self, inputs: int, outputs: int, kernel: int) -> None:
+    def __init__(self, inputs: int, outputs: int, kernel: int, *, relu: bool = True) -> None:
         super().__init__(inputs, outputs, kernel, stride=2, padding=kernel // 2 - 1)
+        self.relu = relu
 
     def forward(self, x: Tensor) -> Tensor:
         if stride2.use_fast_kernels(x):
-            return stride2.conv(x, self.weight, self.bias)
-        return F.relu(super().forward(x))
+            return stride2.conv(x, self.weight, self.bias, self.relu)
+        y = super().forward(x)
+        return F.relu(y) if self.relu else y
 
 
 class Deconv(nn.ConvTranspose2d):
@@ -44,6 +46,15 @@ class Deconv(nn.ConvTranspose2d):
             return stride2.deconv(x, self.weight, self.bias, self.relu)
         y = super().forward(x, output_size)
         return F.relu(y) if self.relu else y
+
+
+class BatchNorm(nn.BatchNorm2d):
+    """Batch normalisation: by the batch's own moments in training, by their running averages in evaluation mode."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.training and len(x) < 2:
+            raise UsageError("batch normalisation cannot train on single images; batch_size must be at least 2, got 1")
+        return super().forward(x)
 
 
 class CodeLinear(nn.Linear):

@@ -51,9 +51,9 @@ def use_fast_kernels(x: Tensor) -> bool:
     return _ENABLED.get() and x.device.type == "cpu"
 
 
-def conv(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    """Halve an image (kernel 2 or 4, stride 2, no padding or 1) and apply ReLU."""
-    y: Tensor = _Conv.apply(x, weight, bias)
+def conv(x: Tensor, weight: Tensor, bias: Tensor, relu: bool = True) -> Tensor:
+    """Halve an image (kernel 2 or 4, stride 2, no padding or 1), with or without ReLU."""
+    y: Tensor = _Conv.apply(x, weight, bias, relu)
     return y
 
 
@@ -65,20 +65,24 @@ def deconv(x: Tensor, weight: Tensor, bias: Tensor, relu: bool) -> Tensor:
 
 class _Conv(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor, relu: bool) -> Tensor:
         x, w, b = _cast(x, weight, bias)
         laid = lay_out(x, w)
-        y = down(laid, w, b, _half(x)).relu_()
-        ctx.save_for_backward(laid, w, y)
+        y = down(laid, w, b, _half(x))
+        if relu:
+            y.relu_()
+        ctx.save_for_backward(laid, w, y if relu else None)
         return y
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         laid, w, y = ctx.saved_tensors
-        grad = torch.ops.aten.threshold_backward(_channels_last(grad), y, 0)
+        grad = _channels_last(grad)
+        if y is not None:
+            grad = torch.ops.aten.threshold_backward(grad, y, 0)
         into = up(grad, w) if ctx.needs_input_grad[0] else None
-        return into, correlate(laid, grad, w), grad.sum((0, 2, 3))
+        return into, correlate(laid, grad, w), grad.sum((0, 2, 3)), None
 
 
 class _Deconv(torch.autograd.Function):

@@ -17,6 +17,12 @@ from unbraid.objectives.base import (
     register,
 )
 from unbraid.objectives.beta_tcvae import BetaTCVAE, batch_total_correlation, total_correlation_offset
+from unbraid.objectives.beta_tcvae_sampled import (
+    BetaTCVAESampled,
+    decomposed_kl,
+    stratified_log_weights,
+    weighted_log_weights,
+)
 from unbraid.objectives.dip_vae import DIPVAEI, DIPVAEII, DIPObjective, batch_covariance
 from unbraid.objectives.factor_vae import FactorVAE, discriminator_terms, log_ratio, permute_dims
 from unbraid.objectives.few_labels import FewLabels, S2BetaTCVAE, S2BetaVAE, label_loss
@@ -49,6 +55,7 @@ __all__ = [
     "AnnealedVAE",
     "AutoencoderObjective",
     "BetaTCVAE",
+    "BetaTCVAESampled",
     "BetaVAE",
     "DIPObjective",
     "FactorVAE",
@@ -73,6 +80,7 @@ __all__ = [
     "check_not_negative",
     "check_positive",
     "cross_entropy",
+    "decomposed_kl",
     "derangement",
     "discriminator_terms",
     "gaussian_entropy",
@@ -89,6 +97,8 @@ __all__ = [
     "register",
     "shared_latents",
     "stacked",
+    "stratified_log_weights",
     "total_correlation_offset",
     "transition_terms",
+    "weighted_log_weights",
 ]

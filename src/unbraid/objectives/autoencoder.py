@@ -24,7 +24,7 @@ class AutoencoderObjective(Objective):
     latents: int = 10
     """Number of latent dimensions."""
     net: str = "conv"
-    """Encoder and decoder by name: conv (the study's), fc, mlp, slow, or an own registered pair."""
+    """Encoder and decoder by name: conv (the study's), conv-bn, fc, mlp, slow, or an own registered pair."""
     likelihood: str = "bernoulli"
     """What the decoder's output means: bernoulli (logits) or gaussian (squared errors)."""
     learning_rate: float = 1e-4

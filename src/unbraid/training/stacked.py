@@ -16,7 +16,15 @@ import torch
 from torch import Tensor, nn
 
 from unbraid.nets import Gaussian, Stacked, can_stack
-from unbraid.objectives import AutoencoderObjective, BetaTCVAE, Inputs, Objective, Problem, VAEObjective
+from unbraid.objectives import (
+    AutoencoderObjective,
+    BetaTCVAE,
+    BetaTCVAESampled,
+    Inputs,
+    Objective,
+    Problem,
+    VAEObjective,
+)
 from unbraid.training import numerics
 from unbraid.training.loop import Loop, stop_requests
 from unbraid.training.session import Session
@@ -30,7 +38,7 @@ _SHARED = {
     "loss": (VAEObjective.loss,),
     "terms": (VAEObjective.terms,),
     "posterior": (VAEObjective.posterior,),
-    "regulariser": (VAEObjective.regulariser, BetaTCVAE.regulariser),
+    "regulariser": (VAEObjective.regulariser, BetaTCVAE.regulariser, BetaTCVAESampled.regulariser),
 }
 """What a stack does itself; an objective that does any of it differently trains its models one by one."""
 
