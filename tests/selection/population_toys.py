@@ -41,6 +41,25 @@ def descend(*, folder, start, member, generation, **_):
     return result
 
 
+def keep(*, folder, start, member, **_):
+    """Weights and optimiser state that no training changes: those of the folder it goes on from. Scores 5, 4, ... 1."""
+    out = Path(folder)
+    (out / "model").mkdir(parents=True, exist_ok=True)
+    for name in ("weights", "optimiser"):
+        fresh = np.random.default_rng([member, len(name)]).bytes(64)
+        (out / "model" / name).write_bytes(fresh if start is None else (Path(start) / "model" / name).read_bytes())
+    result = {"score": 5.0 - member, "steps": 1, "runs": ["model"]}
+    write_json(out / "result.json", result)
+    return result
+
+
+def crash_always(*, member, **arguments):
+    """Member 0 never comes back."""
+    if member == 0:
+        raise MemoryError("no room")
+    return descend(member=member, **arguments)
+
+
 def crash_once(*, folder, **arguments):
     """Lose the first worker of member 0; everything else goes well."""
     out = Path(folder)

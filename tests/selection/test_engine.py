@@ -162,7 +162,23 @@ def test_wrong_use_is_answered():
         make_engine("process", address="host:6379")
 
 
-@pytest.mark.skipif(HAS_RAY, reason="Ray is installed")
-def test_without_ray_its_engine_says_what_to_install():
+def test_without_ray_its_engine_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)  # importing it now fails as if it were not installed
     with pytest.raises(UsageError, match=r"pip install 'unbraid\[ray\]'"):
-        RayEngine()
+        make_engine("ray")
+
+
+ALONE = """
+import sys
+sys.modules["ray"] = None
+from unbraid.selection import Task, make_engine
+
+with make_engine("process", workers=1) as engine:
+    task = Task(0, "engine_tasks:double", {"value": 21}, (sys.argv[1],))
+    print([outcome.value for outcome in engine.run([task])])
+"""
+
+
+def test_without_ray_the_local_engine_runs():
+    words = [sys.executable, "-c", ALONE, str(TASKS)]
+    assert subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip() == "[42]"

@@ -124,6 +124,31 @@ def test_a_member_whose_worker_is_lost_is_handed_out_again(tmp_path):
     assert table(run(tmp_path / "lost", lost)) == table(run(tmp_path / "toy", dataclasses.replace(TOY, generations=2)))
 
 
+def test_after_a_step_the_worst_of_five_has_what_the_best_has_and_the_others_their_own(tmp_path):
+    settings = dataclasses.replace(TOY, trainer="population_toys:keep", size=5, generations=2)
+    found = run(tmp_path, settings)
+
+    def held(member):
+        return [(found.member_folder(1, member) / "model" / name).read_bytes() for name in ("weights", "optimiser")]
+
+    own = [[np.random.default_rng([n, len(name)]).bytes(64) for name in ("weights", "optimiser")] for n in range(5)]
+    assert [held(member) for member in range(5)] == [*own[:4], own[0]]
+    scores = [member.scores for member in found.members()]
+    assert scores == [(5, 5), (4, 4), (3, 3), (2, 2), (5, 1)]  # the donor's history and then its own
+    (found.member_folder(1, 4) / "model" / "weights").write_bytes(b"trained")
+    assert held(0) == own[0]
+
+
+def test_a_member_that_never_comes_back_scores_0_and_the_population_finishes(tmp_path):
+    lost = dataclasses.replace(TOY, trainer="population_toys:crash_always", generations=2)
+    found = run(tmp_path, lost)
+    assert found.finished
+    for generation in found.generations:
+        assert generation.results[0].score == 0.0
+        assert "no room" in generation.results[0].error
+        assert generation.results[1].score > 0
+
+
 def test_a_diverging_member_tries_again_and_then_scores_0_while_the_others_go_on(tmp_path):
     ranges = {**RANGES, "learning_rate": Range((1e-3, 1e30))}
     settings = dataclasses.replace(TINY, ranges=ranges, size=4, generations=2, retries=2)
@@ -135,6 +160,7 @@ def test_a_diverging_member_tries_again_and_then_scores_0_while_the_others_go_on
         assert (result.score, result.retries, result.diverged, result.runs) == (0.0, 2, True, ())
     assert len(found.generations) == 2
     assert found.best.score > 0
+    assert Population().retries == 10
 
 
 def test_scores_that_fail_count_0_and_a_score_that_always_fails_is_told(tmp_path):

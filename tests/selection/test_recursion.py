@@ -14,10 +14,11 @@ import pytest
 from boxes import Boxes
 from tiny_recursion import SMALL, TINY, ranges, run
 
+from dots import Dots
 from unbraid.errors import UsageError
-from unbraid.selection import Population, ProcessEngine, Range
+from unbraid.selection import InlineEngine, Population, ProcessEngine, Range, evolve
 from unbraid.selection.recursion import Recursion
-from unbraid.selection.recursion_presets import PRESETS, recursion_preset
+from unbraid.selection.recursion_presets import PRESETS, population_preset, recursion_preset
 from unbraid.selection.tree import TREE, explain, open_tree
 
 TESTS = Path(__file__).parents[1]
@@ -140,11 +141,41 @@ def test_presets_are_whole_and_paper_has_the_published_numbers():
         assert recursion.settings()["leaf_runs"] == recursion.leaf_runs
     paper, data = recursion_preset("paper")
     assert data == "dsprites"
+    for population in (paper.root, paper.leaf or paper.root, paper.final):
+        assert (population.objective, population.options["net"]) == ("beta-tcvae-sampled", "conv-bn")
+        assert set(population.searched) == {"learning_rate", "batch_size", "beta"}
     assert (paper.root.size, paper.root.models, paper.root.patience, paper.root.threshold) == (56, 5, 6, 0.005)
     assert (paper.final.size, paper.final.halving, paper.final.generations) == (56, 2, 17)
     assert (paper.leaf_runs, paper.udr_floor, paper.kl_threshold, paper.least_images) == (3, 0.1, 1.0, 10_000)
     with pytest.raises(UsageError, match="preset"):
         recursion_preset("tiny")
+
+
+def test_a_published_population_without_recursion_has_28_generations_when_labels_select_it():
+    reference, data = population_preset("paper", "mig")
+    assert data == "dsprites"
+    assert (reference.size, reference.halving, reference.generations, reference.models) == (56, 2, 28, 1)
+    assert reference == dataclasses.replace(recursion_preset("paper")[0].final, generations=28)
+    unsupervised, _ = population_preset("paper", "udr")
+    assert unsupervised == recursion_preset("paper")[0].root
+    small, _ = population_preset("small", "dci")
+    assert small == dataclasses.replace(recursion_preset("small")[0].final, score="dci")
+
+
+def test_members_of_the_published_kind_train_are_scored_and_taken_over(tmp_path):
+    published, _ = population_preset("paper", "mig")
+    searched = {
+        "learning_rate": Range((1e-4, 1e-3), 1e-6, 1e-2),
+        "batch_size": Range((16, 32), 8, 32, whole=True),
+        "beta": Range((1, 4), 1, 10, whole=True),
+    }
+    tiny = dataclasses.replace(published, size=2, halving=1, images=64, generations=2, ranges=searched)
+    found = evolve(tiny, Dots(), out=tmp_path, engine=InlineEngine(), progress="none")
+    assert len(found.generations) == 2
+    loser = found.lineage().to_dicts()[0]["loser"]
+    heir = next(result for result in found.generations[1].results if result.member == loser)
+    assert heir.start == (0, 1 - loser)
+    assert heir.steps > found.generations[0].results[1 - loser].steps
 
 
 def test_wrong_settings_are_refused():

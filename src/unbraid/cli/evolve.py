@@ -77,13 +77,12 @@ def evolve_run(
     from unbraid.cli.recursion import changed_recursion, run_recursion
     from unbraid.errors import UsageError
     from unbraid.selection import evolve, make_engine
-    from unbraid.selection.recursion_presets import recursion_preset
+    from unbraid.selection.recursion_presets import population_preset, recursion_preset
 
     if engine == "process" and address is not None:
         raise UsageError(f"--address {address} is for --engine ray")
     if leaf_runs is not None and not recursive:
         raise UsageError(f"--leaf-runs {leaf_runs} is for --recursive")
-    recursion, its_data = recursion_preset(preset)
     numbers = {
         "size": members,
         "models": models,
@@ -93,15 +92,14 @@ def evolve_run(
         "patience": patience,
     }
     if recursive:
+        recursion, its_data = recursion_preset(preset)
         change = partial(_population, objective=objective, option=option, search=search, exploit=exploit)
         recursion = changed_recursion(recursion, change, numbers, leaf_runs)
         with make_engine(engine, workers=workers, address=address) as pool:
             run_recursion(recursion, data or its_data, out, seed=seed, engine=pool, progress=progress, json=json)
         return
-    base = recursion.root if score.partition(":")[0] == "udr" else recursion.final
-    population = _population(
-        replace(base, score=score), objective=objective, option=option, search=search, exploit=exploit, numbers=numbers
-    )
+    base, its_data = population_preset(preset, score)
+    population = _population(base, objective=objective, option=option, search=search, exploit=exploit, numbers=numbers)
     with make_engine(engine, workers=workers, address=address) as pool:
         found = evolve(
             population,

@@ -57,6 +57,8 @@ def compare(
     dataset, folder = load(data), Path(out)
     if not isinstance(dataset, FactorDataset):
         raise UsageError(f"a comparison needs data with known factors, got {data!r}")
+    if recursion.final.images is None:
+        recursion = replace(recursion, final=replace(recursion.final, images=len(dataset)))
     for seed in range(seeds):
         place = folder / f"seed-{seed}"
         tree = recurse(

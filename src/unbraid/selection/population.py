@@ -30,7 +30,7 @@ Weights = tuple[int, int]
 
 @dataclass(frozen=True)
 class Population:
-    """How a population is trained and selected. The defaults are those of the paper for selection by labels."""
+    """How a population is trained and selected. The default numbers are those of the paper for labels."""
 
     objective: str = "beta-tcvae"
     """What every member minimises."""

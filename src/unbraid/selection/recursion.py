@@ -52,7 +52,7 @@ def _selected() -> Population:
 
 @dataclass(frozen=True)
 class Recursion:
-    """How a recursion is carried out. The defaults are those of the paper, but for ``min_size`` (there 10)."""
+    """How a recursion is carried out. The default numbers are those of the paper, but for ``min_size`` (there 10)."""
 
     root: Population = field(default_factory=_unsupervised)
     """The population on the whole data set, selected by UDR."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from unbraid.errors import unknown_name
 from unbraid.selection.hyperparameters import Range
 from unbraid.selection.population import Population
 from unbraid.selection.recursion import Recursion
 
-__all__ = ["PRESETS", "recursion_preset"]
+__all__ = ["PRESETS", "population_preset", "recursion_preset"]
 
 PRESETS = {
     "smoke": "sprites16:shape=0,orientation=::8,x=::4,y=::4",
@@ -17,6 +18,7 @@ PRESETS = {
     "paper": "dsprites",
 }
 """The data set of each preset."""
+REFERENCE_GENERATIONS = 28
 
 
 def recursion_preset(name: str) -> tuple[Recursion, str]:
@@ -24,7 +26,8 @@ def recursion_preset(name: str) -> tuple[Recursion, str]:
 
     ``smoke`` takes a minute of one core and shows every stage, trained too little to learn much. ``small`` takes
     about eight: dSprites' geometry at 16 x 16 on 8 x 8 places, fully connected networks, three models per member.
-    ``paper`` has the published sizes; one seed costs as much as one or two hundred runs of the large study.
+    ``paper`` has the published sizes, network and objective; one seed costs as much as one or two hundred runs of the
+    large study.
 
     Images of 16 x 16 carry fewer nats per factor than those of 64 x 64: the small presets call a latent active from
     0.5 and 0.7 nats on, and search strengths up to 8. Their sets are small too, so the largest reduced set comes first.
@@ -32,7 +35,10 @@ def recursion_preset(name: str) -> tuple[Recursion, str]:
     if name not in PRESETS:
         raise unknown_name("preset", name, PRESETS)
     if name == "paper":
-        return Recursion(), PRESETS[name]
+        published: dict[str, Any] = {"objective": "beta-tcvae-sampled", "options": {"net": "conv-bn", "latents": 10}}
+        sizes = Recursion()
+        recursion = replace(sizes, root=replace(sizes.root, **published), final=replace(sizes.final, **published))
+        return recursion, PRESETS[name]
     ranges = {
         "learning_rate": Range((1e-3, 2e-3, 4e-3), 1e-4, 1e-2),
         "batch_size": Range((64, 128, 256), 32, 512, whole=True),
@@ -71,3 +77,20 @@ def recursion_preset(name: str) -> tuple[Recursion, str]:
         ),
         PRESETS[name],
     )
+
+
+def population_preset(name: str, score: str) -> tuple[Population, str]:
+    """A preset's population without recursion, and its data set.
+
+    Selected by UDR it is the recursion's root, by any other score its final population. The published reference
+    that is selected by true labels (PBT-S) has 28 generations instead of the 17 at the end of a recursion.
+
+    >>> population, data = population_preset("paper", "mig:labels=1000")
+    >>> population.size, population.halving, population.generations, data
+    (56, 2, 28, 'dsprites')
+    """
+    recursion, data = recursion_preset(name)
+    if score.partition(":")[0] == "udr":
+        return replace(recursion.root, score=score), data
+    length = REFERENCE_GENERATIONS if name == "paper" else recursion.final.generations
+    return replace(recursion.final, score=score, generations=length), data
