@@ -66,6 +66,19 @@ def test_requests_for_other_hosts_are_refused(serving, host):
 def test_localhost_is_a_loopback_name_too(serving):
     server = serving(Pages())
     assert ask(server, "/", host=f"localhost:{server.server_port}")[0] == 200
+    assert ask(server, "/", host=f"LocalHost:{server.server_port}")[0] == 200
+
+
+def test_what_is_no_address_and_what_fails_is_answered_in_words(serving):
+    class Failing(Pages):
+        def get(self, path):
+            return 1 / 0 if path == "study.js" else super().get(path)
+
+    server = serving(Failing())
+    assert ask(server, "http://[")[0] == 400
+    assert ask(server, "/study.js")[:2] == (500, b"ZeroDivisionError: division by zero\n")
+    assert ask(server, "/" + 70_000 * "a")[0] == 414
+    assert ask(server, "/")[0] == 200
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS"])

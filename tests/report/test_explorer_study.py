@@ -7,10 +7,15 @@ import shutil
 import numpy as np
 import pytest
 from PIL import Image
+from safetensors import safe_open
+from safetensors.numpy import save_file
 
 from unbraid.cli.app import main
 from unbraid.errors import UsageError
 from unbraid.report.explorer import study_site
+from unbraid.report.explorer.contents import look_at
+from unbraid.report.explorer.packing import page as explorer_html
+from unbraid.report.explorer.site import run_files
 from unbraid.study import parse_study
 from unbraid.study.folder import begin_study
 from unbraid.study.stages import evaluate_index, train_index
@@ -93,6 +98,45 @@ def test_a_damaged_record_is_a_row_that_says_so(study, tmp_path):
     row = study_site(copy).record()["rows"][1]
     assert row["status"] == "damaged"
     assert "not readable as JSON" in row["error"]
+
+
+def test_a_damaged_table_costs_only_the_agreement(study, tmp_path):
+    copy = tmp_path / "copy"
+    shutil.copytree(study, copy)
+    (copy / "table.parquet").write_bytes(b"PAR1")
+    assert "mig" in study_site(copy).record()["columns"]
+
+
+def test_a_run_with_numbers_that_are_none_is_shown_as_far_as_it_goes(study, tmp_path):
+    copy = tmp_path / "copy"
+    shutil.copytree(study, copy)
+    run = copy / "runs/00000"
+    bad = {"name": "mig", "value": float("inf"), "ceiling": 1.0, "parts": {}, "settings": {}}
+    good = bad | {"value": 0.5, "ceiling": float("inf")}
+    (run / "scores.json").write_text(json.dumps({"scores": {"mig": bad, "dci": good}}))
+    with safe_open(run / "checkpoint.safetensors", "np") as file:
+        notes, tensors = file.metadata(), {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    for tensor in tensors.values():
+        if tensor.dtype == np.float32:
+            tensor[...] = np.nan
+    save_file(tensors, run / "checkpoint.safetensors", metadata=notes)
+    contents = look_at(run, images=4, sample=50)
+    assert contents.scores == [("dci", 0.5, None)]
+    assert "100% of the images have codes that are no numbers" in str(contents.problems)
+    assert b"has training diverged?" in run_files(contents, "assets/")["run.js"]
+
+
+def test_a_history_that_was_cut_off_shows_the_rows_before_it(study, tmp_path):
+    run = tmp_path / "run"
+    shutil.copytree(study / "runs/00000", run)
+    (run / "history.csv").write_text("step,loss,kl\n1,9,1\n2,nan,1\n3,7,1\n4,")
+    contents = look_at(run, images=2, sample=50)
+    assert contents.history == {"step": [1.0, 3.0], "loss": [9.0, 7.0]}
+    assert [problem["what"] for problem in contents.problems] == ["A part of its losses is lost."]
+
+
+def test_a_title_is_no_template():
+    assert b"<title>{{page}} &lt;b&gt;</title>" in explorer_html("{{page}} <b>", "run", "assets/")
 
 
 def test_a_written_folder_says_how_many_runs_it_holds(study, tmp_path, capsys):

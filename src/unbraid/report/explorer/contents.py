@@ -14,6 +14,7 @@ from unbraid.data import FactorDataset, ImageDataset, counter_rng
 from unbraid.errors import UsageError
 from unbraid.metrics import mig
 from unbraid.report.explorer.networks import decoder_onnx, encoder_onnx
+from unbraid.report.page.folder import read_history
 from unbraid.training import ACTIVE, Run, open_run
 from unbraid.training.files import read_json
 from unbraid.training.run import CHECKPOINT, HISTORY, INFO
@@ -89,7 +90,7 @@ def look_at(
     contents = Contents(path.resolve().name, path.resolve().name)
     contents.files = [(name, size) for name, size in sizes if size is not None or name in FILES[:3]]
     run = contents.attempt("What this run is cannot be told.", lambda: open_run(path, device="cpu"))
-    contents.history = contents.attempt("The record of its losses cannot be read.", lambda: _history(path))
+    contents.history = contents.attempt("The record of its losses cannot be read.", lambda: _history(contents, path))
     contents.scores = contents.attempt("Its scores cannot be read.", lambda: _scores(path)) or []
     if run is None:
         return contents
@@ -140,7 +141,11 @@ def _measure(contents: Contents, run: Run, data: ImageDataset, images: int, samp
     pixels = data.images(index, rng)
     described = run.describe(pixels, seed=seed)
     codes = described["mean"] if "mean" in described else run.encode(pixels)
+    if not np.isfinite(codes).all():
+        share = 1 - np.isfinite(codes).all(axis=1).mean()
+        raise UsageError(f"{share:.0%} of the images have codes that are no numbers; has training diverged?")
     kl = described["kl_per_latent"].mean(axis=0) if "kl_per_latent" in described else None
+    kl = None if kl is None or not np.isfinite(kl).all() else kl
     spread = codes.std(axis=0)
     activity = spread if kl is None else kl
     active = activity > (ACTIVE if kl is not None else 0.01 * activity.max())
@@ -187,20 +192,27 @@ def _latent(index: int, kl: float | None, codes: np.ndarray | None, active: bool
     }
 
 
-def _history(path: Path) -> dict[str, list[float]] | None:
-    from unbraid.training.history import read_table
-
-    table = read_table(path / HISTORY)
-    if "loss" not in table.columns or "step" not in table.columns:
+def _history(contents: Contents, path: Path) -> dict[str, list[float]] | None:
+    if not (path / HISTORY).is_file():
         return None
-    rows = [(s, v) for s, v in zip(table["step"], table["loss"], strict=True) if v is not None and math.isfinite(v)]
+    history = read_history(path / HISTORY)
+    if history.damaged:
+        detail = f"{history.damaged} row(s) of {HISTORY} are cut off or no numbers; the curve shows the others."
+        contents.problems.append({"what": "A part of its losses is lost.", "detail": detail})
+    loss = history.terms.get("loss", np.zeros(0))
+    rows = [(step, value) for step, value in zip(history.step, loss, strict=False) if math.isfinite(value)]
     thinned = rows[:: max(1, len(rows) // 400)]
-    return {"step": [float(s) for s, _ in thinned], "loss": [float(v) for _, v in thinned]}
+    return {"step": [float(s) for s, _ in thinned], "loss": [float(v) for _, v in thinned]} if thinned else None
 
 
 def _scores(path: Path) -> list[tuple[str, float, float | None]]:
     for name in ("scores.json", "scores-mean.json"):
         if (path / name).is_file():
             scores = read_json(path / name)["scores"].items()
-            return [(key, s["value"], s["ceiling"]) for key, s in scores if s["value"] is not None]
+            return [(key, s["value"], _finite(s["ceiling"])) for key, s in scores if _finite(s["value"]) is not None]
     return []
+
+
+def _finite(value: float | None) -> float | None:
+    """A number that JSON can hold."""
+    return None if value is None or not math.isfinite(value) else value

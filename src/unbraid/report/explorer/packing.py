@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import re
 from functools import cache
 from html import escape
 from importlib import resources
@@ -24,10 +25,8 @@ def asset(name: str) -> bytes:
 
 def page(title: str, kind: str, assets: str) -> bytes:
     """The HTML of a page of a ``kind`` (run, study), with the way from it to the ``assets``."""
-    text = asset("page.html").decode()
-    for name, value in {"title": title, "page": kind, "assets": assets}.items():
-        text = text.replace(f"{{{{{name}}}}}", escape(value))
-    return text.encode()
+    values = {"title": title, "page": kind, "assets": assets}
+    return re.sub(r"{{(\w+)}}", lambda found: escape(values[found[1]]), asset("page.html").decode()).encode()
 
 
 def data_script(name: str, value: Any) -> bytes:

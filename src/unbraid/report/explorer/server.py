@@ -69,10 +69,14 @@ class _Handler(BaseHTTPRequestHandler):
     server_version, sys_version = "unbraid", ""
 
     def do_GET(self) -> None:
-        if self.headers.get("Host") not in self._names():
+        if self.headers.get("Host", "").lower() not in self._names():
             self._answer(HTTPStatus.MISDIRECTED_REQUEST, b"this server answers to loopback names only\n")
             return
-        path = unquote(urlsplit(self.path).path).removeprefix("/")
+        try:
+            path = unquote(urlsplit(self.path).path).removeprefix("/")
+        except ValueError:  # such as http://[
+            self._answer(HTTPStatus.BAD_REQUEST, b"this is no address\n")
+            return
         if path == "" or path.endswith("/"):
             path += "index.html"
         # A site computes some files when asked; models are not made for several threads.
@@ -82,6 +86,9 @@ class _Handler(BaseHTTPRequestHandler):
         except UsageError as error:
             self._answer(HTTPStatus.INTERNAL_SERVER_ERROR, f"{error}\n".encode())
             return
+        except Exception as error:  # the reader of the page is to see it too, and the next request is to be answered
+            self._answer(HTTPStatus.INTERNAL_SERVER_ERROR, f"{type(error).__name__}: {error}\n".encode())
+            raise
         if content is None:
             self._answer(HTTPStatus.NOT_FOUND, b"no such file\n")
         else:
@@ -92,7 +99,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _names(self) -> tuple[str, ...]:
         port = self.server.server_port
-        return tuple(f"{name}:{port}" for name in (ADDRESS, "localhost"))
+        names = (ADDRESS, "localhost")
+        return tuple(f"{name}:{port}" for name in names) + (names if port == 80 else ())  # browsers leave 80 out
 
     def _answer(self, status: HTTPStatus, content: bytes, kind: str = TYPES["txt"]) -> None:
         self.send_response(status)

@@ -165,7 +165,10 @@ def _agreement(folder: StudyFolder) -> dict[int, float]:
     path = folder.path / TABLE
     if not path.exists():
         return {}
-    table = pl.read_parquet(path)
+    try:
+        table = pl.read_parquet(path)
+    except (OSError, pl.exceptions.PolarsError):  # a damaged table costs this column only
+        return {}
     if "udr" not in table.columns:
         return {}
     known = table.select("index", "udr").drop_nulls().unique("index")
