@@ -12,6 +12,7 @@ from unbraid.data import load
 from unbraid.errors import UsageError
 from unbraid.metrics import Score
 from unbraid.report.page import Choices, make_report, write_report
+from unbraid.report.page.folder import train_command
 from unbraid.training import train
 
 FAST = Choices(compute=False)
@@ -163,6 +164,27 @@ def test_a_run_that_stopped_or_failed_says_so(broken_run):
     assert words in make_report([path], choices=FAST)
     (path / "run.json").write_text(json.dumps(info | {"status": "failed", "error": "kl became nan"}))
     assert "training failed: kl became nan" in make_report([path], choices=FAST)
+
+
+def test_the_command_of_an_unfinished_run_has_the_steps_it_was_started_for(broken_run):
+    path = broken_run()
+    info = json.loads((path / "run.json").read_text()) | {"status": "stopped"}
+    for command, words in (
+        (["unbraid", "train", "vae", "--steps", "7000"], "--steps 7000 "),
+        (["unbraid", "train", "vae", "--steps=7000"], "--steps 7000 "),
+        (None, "--steps N "),  # started from Python: nothing tells how far it was to go
+    ):
+        assert words in train_command(info | {"command": command}, path)
+
+
+def test_scores_of_other_data_do_not_stand_beside_these(scored, tmp_path):
+    copy = tmp_path / "copy"
+    shutil.copytree(scored, copy)
+    record = json.loads((copy / "scores.json").read_text())
+    (copy / "scores.json").write_text(json.dumps(record | {"data": "elsewhere"}))
+    text = make_report([copy], choices=FAST)
+    assert "scores.json was measured on elsewhere, and this page looks at dots" in text
+    assert "data-score" not in text
 
 
 EVIL = '"><img src=x onerror=alert(1)></script><script>alert(2)</script>'

@@ -47,6 +47,7 @@ class Stored:
     scores: dict[str, Score]
     representation: str = "mean"
     step: int | None = None
+    data: str | None = None
     summary: dict[str, Any] = field(default_factory=dict)
 
 
@@ -173,7 +174,7 @@ def _stored(folder: Folder) -> Stored | None:
             record = read_json(path)
             scores = {str(key): Score.from_json(one) for key, one in dict(record["scores"]).items()}
             summary = record.get("summary")
-        except (UsageError, KeyError, TypeError, ValueError) as error:
+        except (UsageError, KeyError, TypeError, ValueError, AttributeError) as error:
             why = f"{name} cannot be read ({error})"
             folder.gaps.append(Gap("stored scores", why, f"unbraid evaluate {shlex.quote(str(folder.path))}"))
             continue
@@ -183,6 +184,7 @@ def _stored(folder: Folder) -> Stored | None:
             scores,
             str(record.get("representation", "mean")),
             step if isinstance(step, int) else None,
+            None if record.get("data") is None else str(record["data"]),
             summary if isinstance(summary, dict) else {},
         )
     return None
@@ -201,6 +203,8 @@ def train_command(info: dict[str, Any], path: Path) -> str:
     steps = info.get("step") or 0
     if steps and isinstance(options, dict) and options.get("half_steps"):
         steps *= 2  # this option counts the updates of both players
+    if info.get("status", "finished") != "finished":
+        steps = _planned(info)  # with the steps it has, the command would find nothing left to do
     words += ["--steps", str(steps or "N"), "--seed", str(info.get("seed", 0))]
     for key in ("batch_size", "log_every"):
         if key in info:
@@ -210,6 +214,18 @@ def train_command(info: dict[str, Any], path: Path) -> str:
     threads = _inside(info, "arithmetic", "threads")
     words += ["--threads", str(threads)] if threads is not None else []
     return shlex.join([*words, "--out", str(path)])
+
+
+def _planned(info: dict[str, Any]) -> int:
+    """The steps that a run was started for, where the command line that started it says so; otherwise 0."""
+    started = info.get("command")
+    given = list(map(str, started)) if isinstance(started, list) else []
+    for place, word in enumerate(given):
+        name, _, value = word.partition("=")
+        found = value or "".join(given[place + 1 : place + 2])
+        if name == "--steps" and found.isdecimal():
+            return int(found)
+    return 0
 
 
 def _option(name: str, value: Any) -> list[str]:

@@ -80,8 +80,8 @@ class Look:
 def look(folder: Folder, choices: Choices, say: Callable[[str], None] = lambda _: None) -> Look:
     """Open the model and let it show what it can; what fails becomes a gap and stops nothing else."""
     found = Look(folder)
-    _use_stored(found, choices)
     run = _open(found, choices)
+    _use_stored(found, choices)
     if run is not None and found.dataset is not None:
         say(f"{folder.path}: looking at the model")
         _see(found, run, found.dataset, choices)
@@ -95,6 +95,11 @@ def look(folder: Folder, choices: Choices, say: Callable[[str], None] = lambda _
 def _use_stored(found: Look, choices: Choices) -> None:
     stored = found.folder.stored
     if stored is None:
+        return
+    shown = found.folder.data if found.dataset is None else found.dataset.name
+    if stored.data not in (None, shown):  # numbers and factors of other data do not belong beside these pictures
+        why = f"{stored.source} was measured on {stored.data}, and this page looks at {shown}"
+        found.folder.gaps.append(Gap("stored scores of these data", why))
         return
     stale = stored.step is not None and found.folder.step is not None and stored.step != found.folder.step
     kl, value = stored.summary.get("kl_per_latent"), stored.summary.get("reconstruction")

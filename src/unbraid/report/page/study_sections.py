@@ -106,9 +106,8 @@ def _findings(measured: pl.DataFrame) -> Section | None:
     rows = [(*row[:-1], verdicts[row[-1]]) for row in findings(measured).iter_rows()]
     if not rows:
         return None
-    return section(
-        "Findings", figure(STUDY["findings"], data_table(columns, rows, "Published findings, seen here or not"))
-    )
+    shown = data_table(columns, rows, "Published findings, seen here or not", sentences=True)
+    return section("Findings", figure(STUDY["findings"], shown))
 
 
 def _questions(measured: pl.DataFrame) -> list[Section]:

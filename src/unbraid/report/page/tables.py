@@ -56,9 +56,13 @@ def data_table(
     *,
     sortable: bool = True,
     filterable: bool = False,
+    sentences: bool = False,
     digits: int = 3,
 ) -> Html:
-    """Rows of text and numbers; numbers stand right and sort by value. A cell may be ``(markup, key to sort by)``."""
+    """Rows of text and numbers; numbers stand right and sort by value. A cell may be ``(markup, key to sort by)``.
+
+    Cells are one line each, unless they are ``sentences``.
+    """
     numeric = [all(_is_number(_key(row[j])) for row in rows) for j in range(len(columns))]
     head = [
         tag(
@@ -76,7 +80,7 @@ def data_table(
         tag("caption", title, class_="unseen"),
         tag("thead", tag("tr", head)),
         tag("tbody", body),
-        class_="data sortable" if sortable else "data",
+        class_=f"data{' sortable' if sortable else ''}{' sentences' if sentences else ''}",
     )
     if not filterable:
         return scroll(table, title)
