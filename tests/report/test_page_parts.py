@@ -130,7 +130,10 @@ def test_a_grey_image_comes_back_from_its_address_pixel_by_pixel():
 
 def test_every_objective_has_a_formula_with_its_numbers_in_it():
     for name in objectives.names():
-        options = objectives.options_of(objectives.make(name))
+        objective = objectives.make(name)
+        if not type(objective).__module__.startswith("unbraid."):
+            continue  # another test's own
+        options = objectives.options_of(objective)
         line = formula(name, options)
         assert line, name
         assert "{" not in line

@@ -266,12 +266,12 @@ def test_downstream_pairs_leave_out_runs_without_a_result():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda t: metric_agreement(t.drop("sap")), "no column 'sap': add 'sap' to the study's metrics"),
+        (lambda t: metric_agreement(t.drop("sap")), "no column 'sap': add it to the metrics of [evaluation] and run"),
         (lambda t: variance_explained(t.drop("objective")), "no column 'objective': this is no table of a study"),
         (lambda t: unsupervised_vs_metrics(t.drop("elbo")), "no column 'elbo': training records it"),
         (lambda t: correlation_of_codes(t.drop("gaussian_total_correlation")), "gaussian_total_correlation"),
         (lambda t: downstream_vs_metrics(t.select(pl.exclude("^(lr|gbt)_.*$"))), "downstream"),
-        (lambda t: downstream_pairs(t.drop("gbt_efficiency")), "no column 'gbt_efficiency': let the study compute"),
+        (lambda t: downstream_pairs(t.drop("gbt_efficiency")), "'gbt_efficiency': add 'downstream' to the metrics"),
         (lambda t: metric_agreement(t, data="dsprite"), "no row of data set 'dsprite'; it has rooms3d-32, sprites32"),
         (lambda t: metric_agreement(t, representation="median"), "no row of representation 'median'"),
         (lambda t: metric_agreement(t, metrics=["mig"]), "at least two metrics"),

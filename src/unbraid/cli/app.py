@@ -171,13 +171,14 @@ def _import_file(path: Path) -> None:
     if not path.is_file() or path.suffix != ".py":
         raise UsageError(f"--plugin {path}: no such Python file")
     known = sys.modules.get(path.stem)
-    if known is not None and Path(getattr(known, "__file__", None) or "").resolve() != path.resolve():
+    if known is None:
+        spec = importlib.util.spec_from_file_location(path.stem, path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[path.stem] = module
+        spec.loader.exec_module(module)
+    elif Path(getattr(known, "__file__", None) or "").resolve() != path.resolve():
         raise UsageError(f"--plugin {path}: there is a module {path.stem!r} already; give the file another name")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module
-    spec.loader.exec_module(module)
     if path not in PLUGINS:
         PLUGINS.append(path)

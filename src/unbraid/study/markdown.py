@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
+from unbraid.errors import UsageError
 from unbraid.study.analysis import QUESTIONS, Answer, findings
 from unbraid.study.grid import Study
 from unbraid.study.published import compare, imitated, load
@@ -80,7 +81,11 @@ def _answer(answer: Answer) -> Iterable[str]:
         yield ""
         yield from (f"`{mine}` stands beside the published `{theirs}`." for mine, theirs in names.items())
         yield ""
-        yield from _rows(compare(answer.table, printed, data=names or None))
+        try:
+            beside = compare(answer.table, printed, data=names or None)
+        except UsageError:  # nothing published about data like these
+            beside = answer.table
+        yield from _rows(beside)
     elif answer.figure is None:
         yield from _rows(answer.table.head(_SHOWN))
         if len(answer.table) > _SHOWN:

@@ -32,7 +32,8 @@ def save_checkpoint(path: Path, model: nn.Module, optimizers: dict[str, Optimize
                 tensors[f"{OPTIMIZER}{player}/{number}/{key}"] = torch.as_tensor(value)
     stored = {name: value.detach().cpu().contiguous().clone() for name, value in tensors.items()}
     # A single header entry: the order of several is not fixed, and equal states should be equal bytes.
-    header = {"state": json.dumps({"loop": state, "groups": groups}, sort_keys=True)}
+    # In the order of the loop, which is that of the history's columns.
+    header = {"state": json.dumps({"loop": state, "groups": groups})}
     with replace_file(path) as temporary:
         temporary.write_bytes(save(stored, metadata=header))
 
