@@ -46,7 +46,7 @@ _FORMULAS = {
     "dip-vae-i": f"{_ELBO} + {_KL} + {{lambda_od}} · (Σ off² + {{lambda_d_factor}} · Σ (diag − 1)²) of Cov[μ(x)]",
     "dip-vae-ii": f"{_ELBO} + {_KL} + {{lambda_od}} · (Σ off² + {{lambda_d_factor}} · Σ (diag − 1)²) of Cov[z]",
     "s2-beta-vae": f"{_ELBO} + {{beta}} · {_KL} + {{gamma_sup}} · loss of {{labels}} labelled images",
-    "beta-tcvae-sampled": f"{_ELBO} + I(x; z) + {{beta}} · TC(z) + Σ KL(q(z_j) ‖ p(z_j)), all from one sample per image",
+    "beta-tcvae-sampled": f"{_ELBO} + I(x; z) + {{beta}} · TC(z) + Σ KL(q(z_j) ‖ p(z_j)), all from one sample each",
     "s2-beta-tcvae": f"{_ELBO} + {_KL} + ({{beta}} − 1) · TC(z) + {{gamma_sup}} · loss of {{labels}} labelled images",
     "slow-vae": _SLOW,
     "gaussian-slow-vae": _SLOW,
