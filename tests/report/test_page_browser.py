@@ -94,6 +94,14 @@ def test_nothing_sticks_out_of_the_screen(visit, address, comparison, width):
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+def test_bars_of_scores_are_whole_on_a_phone(visit, address):
+    """A bar of which a part lies outside its frame would show a value that is too high."""
+    page = visit(address, width=390)
+    frame = page.locator("#scores .scroll")
+    assert page.locator("#scores svg").count() >= 2
+    assert frame.evaluate("frame => frame.scrollWidth <= frame.clientWidth")
+
+
 def test_tables_sort_by_a_click_and_back(visit, comparison):
     page = visit(comparison)
     table = page.locator("table.sortable").first

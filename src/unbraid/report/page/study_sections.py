@@ -102,8 +102,9 @@ def _coverage(folder: StudyFolder, found: Coverage) -> Section:
 
 def _findings(measured: pl.DataFrame) -> Section | None:
     verdicts = {True: "yes", False: "no", None: "cannot say"}
-    columns = ["question", "finding", "rule", "measured here", "holds"]
-    rows = [(*row[:-1], verdicts[row[-1]]) for row in findings(measured).iter_rows()]
+    # The verdict stands beside the finding, where a phone shows it too.
+    columns = ["question", "finding", "holds", "measured here", "rule"]
+    rows = [(q, text, verdicts[holds], seen, rule) for q, text, rule, seen, holds in findings(measured).iter_rows()]
     if not rows:
         return None
     shown = data_table(columns, rows, "Published findings, seen here or not", sentences=True)
