@@ -37,7 +37,7 @@ name = "small"
 data = ["sprites32", "rooms3d-32"]
 seeds = 5
 steps = 4000
-net = "mlp"                    # at this size twice the steps of "conv" in the same time, and no worse for it
+net = "mlp"                    # at this size about twice the steps of "conv" in the same time
 
 [objectives.beta-vae]
 beta = [1, 4, 16]
