@@ -1,24 +1,28 @@
 """How fast a training step is, against a plain PyTorch loop for the same model.
 
     python benchmarks/training.py                        # everything, a few minutes
-    python benchmarks/training.py speed --rounds 40      # one section
+    python benchmarks/training.py speed --starts 6       # one section
 
 Whether both end at the same loss is for ``benchmarks/parity.py``. Where pythae or disent are installed, their trainers
 take part.
 
 Every contestant runs in its own process with one thread. They take turns, a block of steps each, so that whatever else
 the machine does hits all of them; medians over the rounds are compared. ``cpu`` is the time spent on the CPU, which is
-steadier than the clock on the wall when the machine is busy.
+steadier than the clock on the wall when the machine is busy. How much memory glibc hands back to the system between
+two steps, to be mapped and cleared again in the next, depends on where a process happened to put its heap: one plain
+loop makes no page faults, the next ten thousand a step, and stays so until it ends. Hence several starts.
 """
 
 import argparse
 import importlib.util
 import multiprocessing
+import resource
 import statistics
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -284,6 +288,7 @@ class Turn:
 
     wall: float
     cpu: float
+    faults: float
     losses: list[float]
 
 
@@ -296,10 +301,15 @@ def _serve(connection: Connection, name: str, shape: Shape, seed: int) -> None:
         advance()
     connection.send("ready")
     while steps := connection.recv():
-        wall, cpu = time.perf_counter(), time.process_time()
+        wall, cpu, faults = time.perf_counter(), time.process_time(), page_faults()
         losses = [advance() for _ in range(steps)]
-        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-        connection.send(Turn(wall / steps, cpu / steps, losses))
+        wall, cpu, faults = time.perf_counter() - wall, time.process_time() - cpu, page_faults() - faults
+        connection.send(Turn(wall / steps, cpu / steps, faults / steps, losses))
+
+
+def page_faults() -> int:
+    """Pages mapped for this process so far."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
 
 
 @contextmanager
@@ -332,20 +342,25 @@ def race(names: list[str], shape: Shape, rounds: int, block: int) -> dict[str, l
     return turns
 
 
-def speed(rounds: int, block: int) -> None:
-    """All contestants, for three kinds of images."""
+def speed(rounds: int, block: int, starts: int) -> None:
+    """All contestants, for three kinds of images; every start has new processes."""
     for shape in SHAPES:
-        print(f"\n## {shape[0]}x{shape[1]}x{shape[2]}, batch {BATCH}, {rounds} rounds of {block} steps\n")
-        print("| contestant | ms per step (wall) | ms per step (cpu) | ratio (wall) | ratio (cpu) |")
-        print("|---|---|---|---|---|")
-        turns = race(list(CONTESTANTS), shape, rounds, block)
-        for name, mine in turns.items():
-            wall, cpu = (statistics.median(getattr(turn, key) for turn in mine) for key in ("wall", "cpu"))
-            ratios = [
-                statistics.median(getattr(a, key) / getattr(b, key) for a, b in zip(turns["plain"], mine, strict=True))
-                for key in ("wall", "cpu")
-            ]
-            print(f"| {name} | {1e3 * wall:.1f} | {1e3 * cpu:.1f} | {ratios[0]:.2f} | {ratios[1]:.2f} |")
+        height, width, channels = shape
+        print(f"\n## {height}x{width}x{channels}, batch {BATCH}, {starts} starts of {rounds} rounds of {block} steps\n")
+        print("| contestant | ms per step (wall) | ms per step (cpu) | page faults | ratio (wall) | by start |")
+        print("|---|---|---|---|---|---|")
+        races = [race(list(CONTESTANTS), shape, rounds, block) for _ in range(starts)]
+        for name in CONTESTANTS:
+            wall, cpu, faults = (
+                statistics.median(getattr(turn, key) for turns in races for turn in turns[name])
+                for key in ("wall", "cpu", "faults")
+            )
+            ratios = sorted(
+                statistics.median(a.wall / b.wall for a, b in zip(turns["plain"], turns[name], strict=True))
+                for turns in races
+            )
+            cells = f"{1e3 * wall:.1f} | {1e3 * cpu:.1f} | {faults:,.0f} | {statistics.median(ratios):.2f}"
+            print(f"| {name} | {cells} | {', '.join(f'{ratio:.2f}' for ratio in ratios)} |", flush=True)
 
 
 def processes(rounds: int, block: int) -> None:
@@ -382,7 +397,7 @@ def parts(rounds: int, block: int) -> None:
             return measured
 
         loop.stream = timed("data", loop.stream)
-        loop._inputs = timed("data", loop._inputs)
+        loop.inputs = timed("data", loop.inputs)  # type: ignore[method-assign]
         object.__setattr__(loop.objective, "loss", timed("forward", loop.objective.loss))
         for optimizer in loop.optimizers.values():
             optimizer.step = timed("optimiser", optimizer.step)
@@ -430,8 +445,10 @@ def main() -> None:
     parser.add_argument("sections", nargs="*", help="speed, parts, processes, inference (default: all)")
     parser.add_argument("--rounds", type=int, default=12)
     parser.add_argument("--block", type=int, default=20, help="steps per turn")
+    parser.add_argument("--starts", type=int, default=1, help="how often `speed` starts its processes")
     options = parser.parse_args()
-    timed = {"speed": speed, "parts": parts, "processes": processes, "inference": inference}
+    speeds = partial(speed, starts=options.starts)
+    timed = {"speed": speeds, "parts": parts, "processes": processes, "inference": inference}
     for section in options.sections or timed:
         if section in timed:
             timed[section](options.rounds, options.block)

@@ -7,8 +7,8 @@ is slow, another route is taken:
 
 - the weight gradient of a transposed convolution is computed as that of a convolution (three times faster);
 - images of few channels leave most lanes of a blocked convolution empty. A convolution of one channel is a matrix
-  product with its 16 shifted planes; a transposed one to few channels is a 2x2 convolution to four times as many, whose
-  outputs are the four pixels of a block;
+  product with its 16 shifted planes, and a transposed one to one channel adds up 16 such planes; a transposed one to
+  few channels is a 2x2 convolution to four times as many, whose outputs are the four pixels of a block;
 - 2x2 windows with stride 2 do not overlap: cutting them out makes the convolution a matrix product.
 
 Everything is channels last. Gradients are first order only, hence the explicit switch :func:`fast_kernels`; outside
@@ -138,6 +138,8 @@ def up(features: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     if k == 2:
         blocks = _rows(features) @ weight.permute(0, 2, 3, 1).reshape(f, 4 * c)
         return _shuffle(blocks.view(n, h, w, 2, 2, c))
+    if c == 1:
+        return _add_planes(weight.permute(2, 3, 1, 0).reshape(16, f) @ _rows(features).t(), bias, (n, h, w))
     if c < FEW_CHANNELS:
         # Output rows 2i - 1 and 2i see the input rows i - 1 and i only, through the kernel rows (2, 0) and (3, 1).
         windows = weight.reshape(f, c, 2, 2, 2, 2).flip(2, 4).permute(3, 5, 1, 0, 2, 4).reshape(4 * c, f, 2, 2)
@@ -209,3 +211,19 @@ def _planes(image: Tensor) -> Tensor:
     planes[:16].view(windows.shape).copy_(windows)
     planes[16] = 1
     return planes
+
+
+def _add_planes(planes: Tensor, bias: Tensor | None, size: tuple[int, int, int]) -> Tensor:
+    """The adjoint of :func:`_planes`: the image that the 16 planes make where their windows overlap, plus a bias.
+
+    Each of the four kinds of pixels (even or odd row and column) is a sum of four planes, added in float32 at least.
+    """
+    n, h, w = size
+    start = planes.new_zeros(1) if bias is None else bias
+    parts = start.to(torch.promote_types(planes.dtype, torch.float32)).expand(2, 2, n, h + 1, w + 1).contiguous()
+    windows = planes.view(2, 2, 2, 2, n, h, w)
+    for row in (0, 1):
+        for column in (0, 1):
+            parts[..., row : row + h, column : column + w] += windows[row, :, column]
+    image = parts.permute(2, 3, 0, 4, 1).reshape(n, 1, 2 * h + 2, 2 * w + 2)
+    return _channels_last(image[..., 1:-1, 1:-1].to(planes.dtype))
