@@ -20,7 +20,7 @@ def theory_study(
     seeds: int = 5,
     steps: Annotated[int | None, arg(metavar="INT")] = None,
     data: UseAppendAction[Annotated[tuple[str, ...], arg(metavar="NAME")]] = (),
-    net: str = "mlp:width=64",
+    net: str = "conv",
     pattern_steps: int = 400,
     json: bool = False,
 ) -> None:
@@ -62,7 +62,7 @@ def theory_study(
         for each in data or MANIPULATED:
             folder = out / name / re.sub(r"[^A-Za-z0-9.]+", "-", each)
             found = manipulation_trials(
-                each, folder, seeds=seeds, steps=steps or 2000, net=net, pattern_steps=pattern_steps, say=say
+                each, folder, seeds=seeds, steps=steps or 2500, net=net, pattern_steps=pattern_steps, say=say
             )
             parts.append(run_trials(found, folder / "trials", tell=tell))
         rows = polars.concat(parts, how="vertical_relaxed")

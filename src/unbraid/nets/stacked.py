@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 
 from unbraid.nets.layers import CodeLinear
 
@@ -58,15 +60,33 @@ class _StackedLinear(nn.Module):
             self.bias = nn.Parameter(torch.stack([layer.bias for layer in layers]))  # [m, out]
 
     def forward(self, x: Tensor) -> Tensor:
-        if not self.full_precision:
-            return self._product(x)
-        with torch.autocast(x.device.type, enabled=False):
-            return self._product(x.to(self.weight.dtype))
+        kind = x.device.type
+        casts = torch.is_autocast_enabled(kind) and not self.full_precision
+        dtype = torch.get_autocast_dtype(kind) if casts else self.weight.dtype
+        with torch.autocast(kind, enabled=False):
+            x, weight, bias = x.to(dtype), self.weight.to(dtype), self.bias.to(dtype)
+            if x.ndim == 3:
+                y: Tensor = _Product.apply(x, weight, bias)
+                return y
+            # The same input for all networks: one wide product instead of many narrow ones.
+            wide = F.linear(x, weight.flatten(0, 1), bias.flatten())
+            return wide.view(len(x), *bias.shape).transpose(0, 1)
 
-    def _product(self, x: Tensor) -> Tensor:
-        if x.ndim == 3:
-            return torch.bmm(x, self.weight.transpose(1, 2)) + self.bias[:, None].to(x.dtype)
-        # The same input for all networks: one wide product instead of many narrow ones.
-        models, outputs, _ = self.weight.shape
-        wide = F.linear(x, self.weight.flatten(0, 1), self.bias.flatten())
-        return wide.view(len(x), models, outputs).transpose(0, 1)
+
+class _Product(torch.autograd.Function):
+    """Inputs ``[m, n, in]`` times weights ``[m, out, in]``, plus biases ``[m, out]``.
+
+    Torch's own gradient of a transposed factor comes out transposed, and turning it takes longer than the product.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        ctx.save_for_backward(x, weight)
+        return torch.baddbmm(bias[:, None], x, weight.transpose(1, 2))
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        x, weight = ctx.saved_tensors
+        into = torch.bmm(grad, weight) if ctx.needs_input_grad[0] else None
+        return into, torch.bmm(grad.transpose(1, 2), x), grad.sum(1)
