@@ -86,8 +86,9 @@ def test_nonlinear_data_align_with_a_diagonal_posterior_only():
         if trial.setting["data"] == "synth-nonlinear"
     ]
     distance = {model: mean_of(rows, "distance", model=model) for model in ("beta-vae", "full-beta-vae", "ae")}
-    # Scores are left out: orthogonal columns follow variance, and on this random map factors do not.
     assert distance["beta-vae"] <= 0.7 * min(distance["full-beta-vae"], distance["ae"])
+    score = {model: mean_of(rows, "ds", model=model) for model in ("beta-vae", "full-beta-vae", "ae")}
+    assert score["beta-vae"] > max(score["full-beta-vae"], score["ae"])
 
 
 def test_alignment_goes_where_variances_meet():
