@@ -25,8 +25,9 @@ def codec(turn, seed):
         "mlp:decoder=64+64,activation=tanh", (8, 8, 1), 2, heads=1, generator=torch.Generator().manual_seed(seed)
     )
 
-    def sample(_, factors, generator):
-        return factors @ turn + NOISE * torch.randn(factors.shape, generator=generator)
+    def sample(_, factors, samples, generator):
+        codes = (factors @ turn).repeat(samples, 1)
+        return codes + NOISE * torch.randn(codes.shape, generator=generator)
 
     return Codec(sample, decoder, lambda output, images: (output - images).square().sum((1, 2, 3)))
 

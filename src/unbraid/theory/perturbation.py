@@ -33,8 +33,8 @@ LEVELS = 256
 class Codec:
     """A model as the manipulation sees it: random codes of original images, and a decoder that may still learn."""
 
-    sample: Callable[[Tensor, Tensor, torch.Generator], Tensor]
-    """Codes ``[n, d]`` drawn for images ``[n, c, h, w]`` with factors ``[n, K]`` in [-1, 1]."""
+    sample: Callable[[Tensor, Tensor, int, torch.Generator], Tensor]
+    """Codes ``[m * n, d]``, ``m`` of each, drawn for images ``[n, c, h, w]`` with factors ``[n, K]`` in [-1, 1]."""
     decoder: nn.Module
     loss: Callable[[Tensor, Tensor], Tensor]
     """Reconstruction loss ``[n]`` of decoded outputs against images."""
@@ -46,9 +46,10 @@ def codec_of(run: Run) -> Codec:
     if not isinstance(objective, VAEObjective):
         raise UsageError(f"{run.path} was trained by {objective.name!r}, which has no posterior; give runs of VAEs")
 
-    def sample(images: Tensor, _: Tensor, generator: torch.Generator) -> Tensor:
+    def sample(images: Tensor, _: Tensor, samples: int, generator: torch.Generator) -> Tensor:
         with torch.no_grad():
-            return objective.posterior(model, images).sample(generator=generator)
+            found = objective.posterior(model, images)
+            return torch.cat([found.sample(generator=generator) for _ in range(samples)])
 
     return Codec(sample, copy.deepcopy(model["decoder"]).requires_grad_(), objective.reconstruction)  # type: ignore[index]
 
@@ -198,10 +199,9 @@ class _Game:
 
     def loss(self, group: Sequence[Codec], batch: Batch, target: Tensor, *, learn: bool) -> Tensor:
         """Mean reconstruction loss of the moved images by a group, from codes of the original ones."""
-        images, factors = batch[0].repeat(self.samples, 1, 1, 1), batch[1].repeat(self.samples, 1)
         total = torch.zeros(())
         for codec in group:
-            codes = codec.sample(images, factors, self.noise)
+            codes = codec.sample(*batch, self.samples, self.noise)
             with torch.set_grad_enabled(learn):
                 output = codec.decoder(codes)
             total = total + codec.loss(output, target.repeat(self.samples, 1, 1, 1)).mean()
