@@ -78,8 +78,8 @@ def report(name: str, table: pl.DataFrame, rivals: pl.DataFrame, priors: pl.Data
         "![mean ranks](rivals-ranks.png)",
         markdown_scores(rivals).strip(),
         wrap(
-            "Percent, mean (s.d.) over seeds; bold is above, italic below the next by a t-test (p < 0.05). The β-VAE sees "
-            "single images, so its rows are the same for both protocols."
+            "Percent, mean (s.d.) over seeds; bold is above, italic below the next by a t-test (p < 0.05). The β-VAE "
+            "sees single images, so its rows are the same for both protocols."
         ),
         "Published, on the real data sets at 64x64 pixels after 300,000 steps, ten seeds:",
         markdown_scores(published_scores((1,))).strip(),
