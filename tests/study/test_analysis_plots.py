@@ -8,6 +8,7 @@ from study_toys import full_table
 from unbraid.errors import UsageError
 from unbraid.study.analysis import (
     ANALYSES,
+    METRICS,
     answer_all,
     plot_spread_by_strength,
     save_figure,
@@ -47,6 +48,14 @@ def test_a_tiny_study_answers_all_it_can_and_says_what_is_missing(tmp_path):
             assert answer.missing == ""
             assert (tmp_path / f"{name}.csv").exists()
     assert "<svg" in (tmp_path / "metric_agreement.svg").read_text()
+
+
+def test_a_study_without_the_six_scores_still_ranks_its_methods():
+    kept = [name for name in full_table(seeds=2).columns if name not in METRICS and "ceiling" not in name]
+    table = full_table(seeds=2).select(kept).with_columns(mcc=pl.int_range(pl.len()) / 1000)
+    answers = {answer.name: answer for answer in answer_all(table)}
+    assert "add one of beta_vae" in answers["variance_explained"].missing
+    assert set(answers["mean_ranks"].table["method"]) == set(answers["method_scores"].table["method"])
 
 
 def test_one_run_does_not_stop_the_plots():

@@ -11,7 +11,7 @@ import polars as pl
 
 from unbraid.errors import UsageError
 from unbraid.study.analysis._style import save_figure
-from unbraid.study.analysis._table import metrics_of
+from unbraid.study.analysis._table import METRICS, metrics_of
 from unbraid.study.analysis.comparison import mean_ranks, method_scores, rank_tests
 from unbraid.study.analysis.comparison_views import plot_mean_ranks, plot_method_scores
 from unbraid.study.analysis.correlated_codes import (
@@ -138,6 +138,8 @@ ANALYSES: dict[str, Analysis] = {
 }
 """All analyses, in the order of the questions."""
 
+_NO_SCORE = f"none of the study's scores was computed; add one of {', '.join(METRICS)} to the metrics of [evaluation]"
+
 
 def answer_all(
     table: pl.DataFrame, folder: str | Path | None = None, *, plots: tuple[str, ...] = (".png", ".svg")
@@ -150,6 +152,9 @@ def answer_all(
     metrics = metrics_of(table)
     answers = []
     for name, analysis in ANALYSES.items():
+        if analysis.by_metric and not metrics:
+            answers.append(Answer(name, analysis, None, missing=_NO_SCORE))
+            continue
         options = {"metrics": metrics} if analysis.by_metric else {}
         try:
             found = analysis.table(table, **options)
