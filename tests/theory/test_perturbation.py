@@ -1,6 +1,9 @@
 """The manipulation with encoders that are known exactly, and its commands."""
 
 import json
+import subprocess
+import sys
+import time
 
 import numpy as np
 import pytest
@@ -147,3 +150,20 @@ def test_perturb_takes_given_runs_and_wants_both_kinds(tmp_path, capsys):
     both = ["--entangled", str(tmp_path / "0"), "--disentangled", str(tmp_path / "1"), "--pattern-steps", "1"]
     assert main([*words, *both, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["entangled"] == [str(tmp_path / "0")]
+
+
+def test_a_study_that_is_asked_to_stop_judges_no_half_trained_model(tmp_path):
+    words = f"theory study manipulation --data mini-sprites --net mlp:width=8 --steps 100000 --out {tmp_path}"
+    code = f"import sys; from unbraid.cli.app import main; sys.exit(main({words.split()!r}))"
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as study:
+        while b"restart 1" not in study.stdout.readline():
+            assert study.poll() is None
+        first = tmp_path / "manipulation" / "mini-sprites" / "runs" / "beta-vae-original" / "0" / "run.json"
+        while not first.exists():
+            assert study.poll() is None
+            time.sleep(0.1)
+        time.sleep(1)
+        study.terminate()
+        assert study.wait(60) == 130
+        assert b"restart 2" not in study.stdout.read()
+    assert not list(tmp_path.glob("**/trials/*.json"))

@@ -62,7 +62,7 @@ def theory_study(
         for each in data or MANIPULATED:
             folder = out / name / re.sub(r"[^A-Za-z0-9.]+", "-", each)
             found = manipulation_trials(
-                each, folder, seeds=seeds, steps=steps or 2500, net=net, pattern_steps=pattern_steps, say=say
+                each, folder, seeds=seeds, steps=steps or 1500, net=net, pattern_steps=pattern_steps, say=say
             )
             parts.append(run_trials(found, folder / "trials", tell=tell))
         rows = polars.concat(parts, how="vertical_relaxed")
