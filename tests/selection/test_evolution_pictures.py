@@ -75,7 +75,7 @@ def test_a_comparison_becomes_a_page_with_verdicts(tmp_path):
     page = write_comparison(tmp_path, tmp_path / "report", command="unbraid evolve compare tiny").read_text()
     assert "| rPU-VAE, 1 leaf-run(s) | 3 | 0.300 | 0.000 | 0.300 | 0.300 |" in page
     assert "| plain beta-TCVAE, all | 12 |" in page
-    assert "mean change +0.100 (better in 3, equal in 0, worse in 0 seeds)" in page
+    assert "mean change +0.100 with a standard error of 0.000 (better in 3, equal in 0, worse in 0 seeds)" in page
     assert "| PBT-S" in page
     assert "| does not hold | PBT-S 0.300" in page
     assert "| 2 | root | 100 | 0.80 | x 90% (1.5 nats) |" in page

@@ -232,6 +232,7 @@ def judge(models: polars.DataFrame, found: polars.DataFrame) -> list[Claim]:
     learned = " | ".join(", ".join(factors) for factors in sorted(sets)) or "nothing"
     above = int((recursive > np.median(plain)).sum())
     gain = recursive - without
+    error = gain.std(ddof=1) / np.sqrt(len(gain)) if len(gain) > 1 else np.inf
     return [
         Claim(
             "Consistency: every seed gives a good model",
@@ -247,8 +248,8 @@ def judge(models: polars.DataFrame, found: polars.DataFrame) -> list[Claim]:
         ),
         Claim(
             f"Leaf-runs: selection by {last} leaf-run(s) is better than by none",
-            bool(gain.mean() > 0),
-            f"mean change {gain.mean():+.3f} ({_signs(gain)})",
+            bool(gain.mean() > error),
+            f"mean change {gain.mean():+.3f} with a standard error of {error:.3f} ({_signs(gain)})",
         ),
         Claim(
             "1000 labels: better spent on selection (PBT-S) than on the loss",
