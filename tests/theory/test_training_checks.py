@@ -5,6 +5,7 @@ import pytest
 from scipy.stats import spearmanr
 
 from unbraid.data import Blobs, SyntheticLinear
+from unbraid.data.synthetic import linear_map
 from unbraid.metrics import mig
 from unbraid.objectives import AE, BetaVAE, FullBetaVAE, LinearVAE
 from unbraid.theory import fit, linear_vae_optimum, pca_trials
@@ -30,19 +31,20 @@ def mean_of(rows, value, **cell):
     return np.mean(found)
 
 
-@pytest.mark.parametrize("sampled", [False, True])
-def test_a_linear_vae_is_pca(sampled):
+# Drawn noise leaves the weights trembling around the optimum.
+@pytest.mark.parametrize(("sampled", "tolerance"), [(False, 0.05), (True, 0.08)])
+def test_a_linear_vae_is_pca(sampled, tolerance):
     scale = SyntheticLinear().scale
+    spread = scale * linear_map(2.0)
+    expected = linear_vae_optimum(spread @ spread.T / 12, 0.05 * scale**2, 2)
     for seed in range(3):
         found = linear(0.05, seed, sampled=sampled)
-        expected = linear_vae_optimum(np.cov(found.points, rowvar=False), 0.05 * scale**2, 2)
         assert found.aligned.cosines.min() > 0.98
         assert found.orthogonality.mean < 0.03
         order = found.seen.order
         assert np.allclose(found.seen.variance[order], expected.variances, rtol=0.05)
         lengths = (found.jacobians[0] ** 2).sum(axis=0)[order]
-        # 1,000 images know the variance to about 3 %.
-        assert np.allclose(lengths, expected.data_variances - expected.beta / 2, rtol=0.08)
+        assert np.allclose(lengths, expected.data_variances - expected.beta / 2, rtol=tolerance)
 
 
 def test_the_simplified_kl_is_off_by_what_the_closed_form_says():
