@@ -96,9 +96,10 @@ def draw_trials(study: str, rows: polars.DataFrame, path: Path) -> None:
 
     view = _view(study)
     summary = summarise_trials(study, rows)
-    labels = [_label(row[cell] for cell in view.cells) for row in summary.iter_rows(named=True)]
+    short = _short_names(summary["data"]) if "data" in view.cells else {}
+    labels = [_label(short.get(row[c], row[c]) for c in view.cells) for row in summary.iter_rows(named=True)]
     hues = list(dict.fromkeys(summary[view.cells[-1]].to_list()))
-    figure = Figure(figsize=(max(4.0, 0.85 * len(labels)) + 0.6, 2.9 * len(view.panels)), layout="constrained")
+    figure = Figure(figsize=(max(4.0, 0.7 * len(labels)) + 0.6, 2.9 * len(view.panels)), layout="constrained")
     for axis, value in zip(figure.subplots(len(view.panels), 1, squeeze=False)[:, 0], view.panels, strict=True):
         for place, row in enumerate(summary.iter_rows(named=True)):
             cell = rows
@@ -118,6 +119,13 @@ def draw_trials(study: str, rows: polars.DataFrame, path: Path) -> None:
         axis.tick_params(colors=_INK, labelsize=7)
         axis.grid(axis="y", color=_QUIET, alpha=0.2, linewidth=0.6)
     figure.savefig(path, dpi=150)
+
+
+def _short_names(names: Iterable[str]) -> dict[Any, str]:
+    """Data sets without their options, where these are not needed to tell them apart."""
+    full = set(names)
+    short = {name: name.partition(":")[0] for name in full}
+    return short if len(set(short.values())) == len(full) else {}
 
 
 def _label(parts: Iterable[Any]) -> str:
