@@ -103,8 +103,10 @@ def test_how_a_worker_died_is_told():
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_workers_end_with_the_process_that_started_them(number, tmp_path):
     script = textwrap.dedent(f"""
+        import signal
         from unbraid.selection import ProcessEngine, Task
         if __name__ == "__main__":
+            signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored if the tests run in the background
             arguments = {{"path": {str(tmp_path / "f")!r}}}
             with ProcessEngine(workers=1) as engine:
                 task = Task(0, "engine_tasks:write_when_asked_to_stop", arguments, ({str(TASKS)!r},))
