@@ -1,12 +1,13 @@
 """The convolutional encoder and decoder of the disentanglement study."""
 
+import math
 from itertools import pairwise
 
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from unbraid.nets.initialise import glorot
-from unbraid.nets.layers import CodeLinear, Conv, Crop, Deconv, Pad, halvings, padded_size
+from unbraid.nets.layers import CodeLinear, Conv, Crop, Deconv, Pad, channels_of, grid_of
 from unbraid.nets.registry import Shape, register
 
 __all__ = ["ConvDecoder", "ConvEncoder", "conv"]
@@ -24,27 +25,15 @@ def conv(shape: Shape, latents: int, *, heads: int = 2) -> tuple[nn.Module, nn.M
     return ConvEncoder(shape, heads * latents, heads), ConvDecoder(shape, latents)
 
 
-def _widths(shape: Shape) -> list[int]:
-    """Channels after each halving."""
-    return [32, 32, *[64] * (halvings(shape) - 2)]
-
-
-def _grid(shape: Shape) -> tuple[int, int, int]:
-    """Channels, height and width of the smallest grid of features."""
-    height, width = (side // 2 ** halvings(shape) for side in padded_size(shape))
-    return _widths(shape)[-1], height, width
-
-
 class ConvEncoder(nn.Module):
     """Images ``[n, c, h, w]`` to ``[n, outputs]``: stride-2 convolutions, 256 hidden units, linear heads."""
 
     def __init__(self, shape: Shape, outputs: int, heads: int = 1) -> None:
         super().__init__()
-        widths = [shape[2], *_widths(shape)]
-        channels, height, width = _grid(shape)
+        widths, (height, width) = channels_of(shape), grid_of(shape)
         self.pad = Pad(shape)
         self.convs = nn.Sequential(*(Conv(a, b, 4 if i < 2 else 2) for i, (a, b) in enumerate(pairwise(widths))))
-        self.hidden = nn.Linear(channels * height * width, 256)
+        self.hidden = nn.Linear(widths[-1] * height * width, 256)
         self.heads = CodeLinear(256, outputs)
         glorot(self, heads=heads, last=self.heads)
 
@@ -57,11 +46,10 @@ class ConvDecoder(nn.Module):
 
     def __init__(self, shape: Shape, latents: int) -> None:
         super().__init__()
-        widths = [*_widths(shape)[::-1], shape[2]]
-        self.grid = _grid(shape)
-        channels, height, width = self.grid
+        widths = channels_of(shape)[::-1]
+        self.grid = (widths[0], *grid_of(shape))
         self.hidden = CodeLinear(latents, 256)
-        self.expand = nn.Linear(256, channels * height * width)
+        self.expand = nn.Linear(256, math.prod(self.grid))
         self.deconvs = nn.Sequential(
             *(Deconv(a, b, relu=i < len(widths) - 2) for i, (a, b) in enumerate(pairwise(widths)))
         )

@@ -6,7 +6,7 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
-from unbraid.nets.layers import BatchNorm, CodeLinear, Conv, Crop, Deconv, Pad, halvings, padded_size
+from unbraid.nets.layers import BatchNorm, CodeLinear, Conv, Crop, Deconv, Pad, channels_of, grid_of
 from unbraid.nets.registry import Shape, register
 
 __all__ = ["conv_bn"]
@@ -23,9 +23,7 @@ def conv_bn(shape: Shape, latents: int, *, heads: int = 2) -> tuple[nn.Module, n
     normalised by its batch, which therefore needs at least two; a trained run uses the running averages, so a code
     depends on its own image alone. Image sizes other than 64x64 are treated as in ``conv``.
     """
-    depth = halvings(shape)
-    widths = [shape[2], 32, 32, *[64] * (depth - 2)]
-    height, width = (side // 2**depth for side in padded_size(shape))
+    widths, (height, width) = channels_of(shape), grid_of(shape)
     pairs = list(pairwise(widths))
     encoder = nn.Sequential(
         Pad(shape),

@@ -10,7 +10,18 @@ from unbraid.errors import UsageError
 from unbraid.nets import stride2
 from unbraid.nets.registry import Shape
 
-__all__ = ["BatchNorm", "CodeLinear", "Conv", "Crop", "Deconv", "Pad", "halvings", "padded_size"]
+__all__ = [
+    "BatchNorm",
+    "CodeLinear",
+    "Conv",
+    "Crop",
+    "Deconv",
+    "Pad",
+    "channels_of",
+    "grid_of",
+    "halvings",
+    "padded_size",
+]
 
 GRID = 4
 """The convolutions halve an image until its longer side is at most this."""
@@ -94,6 +105,25 @@ def padded_size(shape: Shape) -> tuple[int, int]:
     """
     unit = 2 ** halvings(shape)
     return -(-shape[0] // unit) * unit, -(-shape[1] // unit) * unit
+
+
+def channels_of(shape: Shape) -> list[int]:
+    """Channels of the image and after each halving: 32 twice, then 64.
+
+    >>> channels_of((64, 64, 1))
+    [1, 32, 32, 64, 64]
+    """
+    return [shape[2], 32, 32, *[64] * (halvings(shape) - 2)]
+
+
+def grid_of(shape: Shape) -> tuple[int, int]:
+    """Height and width after the last halving.
+
+    >>> grid_of((64, 64, 1)), grid_of((17, 28, 1))
+    ((4, 4), (3, 4))
+    """
+    height, width = padded_size(shape)
+    return height // 2 ** halvings(shape), width // 2 ** halvings(shape)
 
 
 def _margins(shape: Shape) -> tuple[int, int, int, int]:

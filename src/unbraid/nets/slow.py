@@ -5,7 +5,7 @@ from itertools import pairwise
 from torch import nn
 
 from unbraid.nets.initialise import kaiming
-from unbraid.nets.layers import CodeLinear, Conv, Crop, Deconv, Pad, halvings, padded_size
+from unbraid.nets.layers import CodeLinear, Conv, Crop, Deconv, Pad, channels_of, grid_of
 from unbraid.nets.registry import Shape, register
 
 __all__ = ["slow"]
@@ -20,9 +20,7 @@ def slow(shape: Shape, latents: int, *, heads: int = 2) -> tuple[nn.Module, nn.M
     Kaiming-normal weights and zero biases; transposed convolutions keep torch's default initialisation.
     Image sizes other than 64x64 are treated as in ``conv``.
     """
-    depth = halvings(shape)
-    widths = [shape[2], 32, 32, *[64] * (depth - 2)]
-    height, width = (side // 2**depth for side in padded_size(shape))
+    widths, (height, width) = channels_of(shape), grid_of(shape)
     pairs = list(pairwise(widths))
     encoder = nn.Sequential(
         Pad(shape),
