@@ -56,14 +56,17 @@ def test_flow_and_contrast_identify_autoregressive_sources():
 
 
 def rectangles(n, rng):
-    """Pairs of 24x24 pictures of a soft-edged square: x, y and size move by Laplace steps of a fifth of their range."""
-    low, high = np.array([6.0, 6.0, 2.0]), np.array([18.0, 18.0, 5.0])
+    """Pairs of 24x24 pictures of a soft rectangle: x, y and size move by Laplace steps of a fifth of their range."""
+    low, high = np.array([6.0, 6.0, 2.0]), np.array([18.0, 18.0, 4.0])
 
     def draw(factors):
         x, y, size = factors.T[:, :, None, None]
         rows, columns = np.mgrid[:24, :24] + 0.5
-        edges = [1 / (1 + np.exp(-(size - np.abs(at - grid)) / 0.5)) for at, grid in ((x, columns), (y, rows))]
-        return (edges[0] * edges[1]).reshape(len(factors), -1)
+        across, down = (
+            1 / (1 + np.exp(-(half - np.abs(at - grid)) / 0.5))
+            for half, at, grid in ((1.4 * size, x, columns), (size, y, rows))
+        )
+        return (across * down).reshape(len(factors), -1)
 
     first = rng.uniform(low, high, (n, 3))
     second = np.full_like(first, np.inf)
@@ -72,22 +75,20 @@ def rectangles(n, rng):
     return Toy(first, second, draw(first), draw(second))
 
 
-def fit_square(seed, gamma):
+def fit_rectangle(seed, gamma):
     toy = rectangles(20_000, np.random.default_rng(seed))
     objective = SlowVAE(gamma=gamma, latents=6, net="mlp", learning_rate=1e-3)
     return fit_toy(objective, toy, steps=3000, batch_size=32, seed=seed)
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
-def test_slow_vae_finds_position_and_size_of_a_square(seed):
-    found = fit_square(seed, gamma=10.0)
+def test_slow_vae_finds_position_and_size_of_a_rectangle(seed):
+    found = fit_rectangle(seed, gamma=10.0)
     assert found.spearman > 0.95
     assert (found.spread > 0.1).sum() == 3
 
 
-def test_without_the_transition_prior_the_square_is_found_by_luck_only():
-    # Nothing then ties latents to the axes: seeds 0, 1 and 2 gave 0.75, 0.95 and 0.65, seed 1 having ended 5 degrees
-    # from them. So the mean over seeds is what stays below, and a fourth latent is in use.
-    found = [fit_square(seed, gamma=0.0) for seed in range(3)]
-    assert np.mean([each.spearman for each in found]) < 0.92
-    assert min((each.spread > 0.1).sum() for each in found) > 3
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_without_the_transition_prior_the_rectangle_stays_entangled(seed):
+    # A square instead may end near the axes by chance: nothing tells its two directions apart, nor turns them.
+    assert fit_rectangle(seed, gamma=0.0).spearman < 0.92
