@@ -8,9 +8,10 @@ take part.
 
 Every contestant runs in its own process with one thread. They take turns, a block of steps each, so that whatever else
 the machine does hits all of them; medians over the rounds are compared. ``cpu`` is the time spent on the CPU, which is
-steadier than the clock on the wall when the machine is busy. How much memory glibc hands back to the system between
-two steps, to be mapped and cleared again in the next, depends on where a process happened to put its heap: one plain
-loop makes no page faults, the next ten thousand a step, and stays so until it ends. Hence several starts.
+steadier than the clock on the wall when the machine is busy. The plain loop's process holds what such a script holds:
+torch, numpy and the images. That matters, because glibc hands memory back to the system after every step, to be mapped
+and cleared again in the next, unless the process has freed arrays of many megabytes before: then it may keep it, as if
+told to ("plain + allocator"). How much it hands back also varies from start to start. Hence the column of page faults.
 """
 
 import argparse
@@ -18,6 +19,7 @@ import importlib.util
 import multiprocessing
 import resource
 import statistics
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -63,13 +65,11 @@ def plain_steps(images: np.ndarray, seed: int, *, channels_last: bool = False, b
 
 
 def plain_networks(shape: Shape, seed: int) -> tuple[Any, Any]:
-    """The same layers and initial weights as ``conv``, from torch's own modules (64 or 32 pixels a side)."""
+    """The layers of ``conv`` from torch's own modules (64 or 32 pixels a side)."""
     import torch
     from torch import nn
 
-    from unbraid import nets
-
-    built = nets.build("conv", shape, LATENTS, generator=torch.Generator().manual_seed(seed))
+    torch.manual_seed(seed)
     wide = [nn.Conv2d(32, 64, 2, 2), nn.ReLU()] if shape[0] == 32 else []
     wide = wide or [nn.Conv2d(32, 64, 2, 2), nn.ReLU(), nn.Conv2d(64, 64, 2, 2), nn.ReLU()]
     tall = [] if shape[0] == 32 else [nn.ConvTranspose2d(64, 64, 4, 2, 1), nn.ReLU()]
@@ -82,9 +82,8 @@ def plain_networks(shape: Shape, seed: int) -> tuple[Any, Any]:
         nn.ConvTranspose2d(64, 32, 4, 2, 1), nn.ReLU(), nn.ConvTranspose2d(32, 32, 4, 2, 1), nn.ReLU(),
         nn.ConvTranspose2d(32, shape[2], 4, 2, 1),
     )  # fmt: skip
-    for copy, original in zip((encoder, decoder), built, strict=True):
-        for target, source in zip(copy.parameters(), original.parameters(), strict=True):
-            target.data = source.data.clone()
+    for weights in (*encoder.parameters(), *decoder.parameters()):
+        nn.init.zeros_(weights) if weights.ndim == 1 else nn.init.xavier_uniform_(weights)
     return encoder, decoder
 
 
@@ -128,8 +127,6 @@ def tuned(steps: Callable[..., Advance], **options: Any) -> Callable[..., Advanc
 
 def pythae_steps(images: np.ndarray, seed: int) -> Advance:
     """One step of pythae's trainer (its own ``train_step`` on a loader of one batch) with the plain networks."""
-    import tempfile
-
     import torch
     from pythae.data.datasets import BaseDataset
     from pythae.models import BetaVAE, BetaVAEConfig
@@ -292,11 +289,11 @@ class Turn:
     losses: list[float]
 
 
-def _serve(connection: Connection, name: str, shape: Shape, seed: int) -> None:
+def _serve(connection: Connection, name: str, images: str, seed: int) -> None:
     import torch
 
     torch.set_num_threads(1)
-    advance = CONTESTANTS[name](pictures(shape), seed)
+    advance = CONTESTANTS[name](np.load(images), seed)
     for _ in range(3):
         advance()
     connection.send("ready")
@@ -314,13 +311,15 @@ def page_faults() -> int:
 
 @contextmanager
 def contestant(name: str, shape: Shape, seed: int = 0) -> Iterator[Connection]:
-    """A process that makes steps when told how many."""
+    """A process that makes steps when told how many; the images are made outside of it."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
-    process = context.Process(target=_serve, args=(theirs, name, shape, seed), daemon=True)
-    process.start()
-    theirs.close()  # so that a process that dies ends the wait for it
-    assert ours.recv() == "ready"
+    with tempfile.TemporaryDirectory() as folder:
+        np.save(images := f"{folder}/images.npy", pictures(shape))
+        process = context.Process(target=_serve, args=(theirs, name, images, seed), daemon=True)
+        process.start()
+        theirs.close()  # so that a process that dies ends the wait for it
+        assert ours.recv() == "ready"
     try:
         yield ours
     finally:
