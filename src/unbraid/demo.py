@@ -13,7 +13,7 @@ __all__ = ["main"]
 DATA = "sprites32"
 COMMANDS = (
     f"data show {DATA} --out {{out}}/data.png",
-    f"train beta-vae --data {DATA} --beta 4 --learning-rate 5e-4 --steps 6000 --seed 0 --out {{out}}/run",
+    f"train beta-tcvae --data {DATA} --beta 6 --learning-rate 1e-3 --steps 6000 --seed 0 --out {{out}}/run",
     "evaluate {out}/run --points 1000",
     "traverse {out}/run --active-only --image 451088",
 )

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -167,6 +168,12 @@ def test_help_completion_and_errors_do_without_torch(words):
         "assert not {'torch', 'sklearn', 'numba', 'matplotlib', 'polars'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
+
+
+def test_the_package_runs_as_a_module_and_says_its_version():
+    words = [sys.executable, "-m", "unbraid", "--version"]
+    said = subprocess.run(words, check=True, capture_output=True, text=True).stdout
+    assert said == f"unbraid {version('unbraid')}\n"
 
 
 def test_help_teaches_the_options_of_an_objective(capsys):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 from collections.abc import Callable, Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union
 
@@ -46,7 +47,7 @@ DESCRIPTION = """Representations that come apart into the factors behind the dat
 Start: unbraid train beta-vae --data sprites32 --beta 4 --steps 2000 --seed 0 --out runs/first
 
 Own objectives, networks and data sets: --plugin FILE.py with any command.
-Completion: unbraid completion bash|zsh|fish"""
+Completion: unbraid completion bash|zsh|fish. Version: unbraid --version"""
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -91,6 +92,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     try:
         words = _import_plugins(words)
+        if words == ["--version"]:
+            print("unbraid", version("unbraid"))
+            return 0
         if words[:1] == ["completion"]:
             words = ["--tyro-print-completion", _shell(words[1:])]
         tree = commands()

@@ -1,0 +1,7 @@
+"""``python -m unbraid``: the command, where its script is not on the path."""
+
+import sys
+
+from unbraid.cli.app import main
+
+sys.exit(main())
