@@ -29,6 +29,8 @@ NETS = {
     "mlp:width=64, 16x16": ("sprites16", "mlp:width=64"),
     "mlp:width=128, 16x16": ("sprites16", "mlp:width=128"),
     "mlp, 16x16": ("sprites16", "mlp"),
+    "mlp:width=64, 32x32": ("sprites32", "mlp:width=64"),
+    "mlp:width=128, 32x32": ("sprites32", "mlp:width=128"),
     "mlp, 32x32": ("sprites32", "mlp"),
     "conv, 32x32": ("sprites32", "conv"),
 }

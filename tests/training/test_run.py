@@ -77,6 +77,16 @@ def test_what_a_model_cannot_do_is_said(run, dots, tmp_path):
     assert (found.reconstruction, found.kl, found.elbo, found.active) == (None, None, None, None)
 
 
+def test_data_that_changed_since_training_is_refused(tmp_path):
+    file, rng = tmp_path / "own.npz", np.random.default_rng(0)
+    np.savez(file, images=rng.integers(256, size=(50, 8, 8, 1), dtype=np.uint8))
+    trained = unbraid.train("vae", str(file), steps=2, out=tmp_path / "run", progress="none")
+    assert len(trained.data()) == 50
+    np.savez(file, images=rng.integers(256, size=(50, 8, 8, 1), dtype=np.uint8))
+    with pytest.raises(UsageError, match=r"not those .*run was trained on.*--data NAME"):
+        open_run(trained.path).data()
+
+
 def test_a_missing_run_names_its_neighbours(run):
     with pytest.raises(UsageError, match=r"no run folder.*Runs beside it: .*/a"):
         open_run(run.path.parent / "b")

@@ -82,7 +82,7 @@ class Run:
         return self.info["status"] == "finished"
 
     def data(self) -> ImageDataset:
-        """The data set it was trained on, loaded again by its recipe."""
+        """The data set it was trained on, loaded again by its recipe; refused if its images are no longer the same."""
         recipe = self.info["data"]["recipe"]
         if recipe is None:
             raise UsageError(
@@ -90,12 +90,18 @@ class Run:
                 "--data NAME)"
             )
         try:
-            return load(recipe["name"], **recipe["options"])
+            data = load(recipe["name"], **recipe["options"])
         except UsageError as error:
             raise UsageError(
                 f"the data of {self.path} cannot be loaded: {error}. If it is elsewhere now, pass it yourself (on the "
                 "command line: --data NAME)"
             ) from error
+        if describe_data(data)["fingerprint"] != self.info["data"]["fingerprint"]:
+            raise UsageError(
+                f"the images of {recipe['name']} are not those {self.path} was trained on. To use them all the same, "
+                "pass the data set yourself (on the command line: --data NAME)"
+            )
+        return data
 
     def history(self) -> polars.DataFrame:
         """Losses over training: one row per logging interval, each a mean over it."""
