@@ -13,14 +13,14 @@ from unbraid.theory import fit, linear_vae_optimum, pca_trials
 pytestmark = pytest.mark.slow
 
 
-def linear(beta, seed, ratio=2.0, **options):
+def linear(beta, seed, ratio=2.0, batch_size=512, **options):
     """A linear VAE after 9,000 steps and 3,000 smaller ones; beta in units of the published data.
 
     Steps of 0.03 and batches of 512 leave the saddle at which one latent is off in half the published number of steps.
     """
     data = SyntheticLinear(ratio)
     objective = LinearVAE(beta=beta * data.scale**2, learning_rate=3e-2, **options)
-    return fit(objective, data, steps=9000, polish=3000, batch_size=512, seed=seed)
+    return fit(objective, data, steps=9000, polish=3000, batch_size=batch_size, seed=seed)
 
 
 def mean_of(rows, value, **cell):
@@ -31,20 +31,20 @@ def mean_of(rows, value, **cell):
     return np.mean(found)
 
 
-# Drawn noise leaves the weights trembling around the optimum.
-@pytest.mark.parametrize(("sampled", "tolerance"), [(False, 0.05), (True, 0.08)])
-def test_a_linear_vae_is_pca(sampled, tolerance):
+# Drawn noise leaves the weights trembling around the optimum, less so in large batches.
+@pytest.mark.parametrize(("sampled", "batch_size"), [(False, 512), (True, 2048)])
+def test_a_linear_vae_is_pca(sampled, batch_size):
     scale = SyntheticLinear().scale
     spread = scale * linear_map(2.0)
     expected = linear_vae_optimum(spread @ spread.T / 12, 0.05 * scale**2, 2)
     for seed in range(3):
-        found = linear(0.05, seed, sampled=sampled)
+        found = linear(0.05, seed, batch_size=batch_size, sampled=sampled)
         assert found.aligned.cosines.min() > 0.98
         assert found.orthogonality.mean < 0.03
         order = found.seen.order
         assert np.allclose(found.seen.variance[order], expected.variances, rtol=0.05)
         lengths = (found.jacobians[0] ** 2).sum(axis=0)[order]
-        assert np.allclose(lengths, expected.data_variances - expected.beta / 2, rtol=tolerance)
+        assert np.allclose(lengths, expected.data_variances - expected.beta / 2, rtol=0.05)
 
 
 def test_the_simplified_kl_is_off_by_what_the_closed_form_says():
@@ -69,7 +69,7 @@ def test_latents_switch_off_at_twice_their_variance(beta, kept):
 def test_diagonal_posteriors_align_full_ones_and_autoencoders_share_only_the_plane():
     rows = [
         (trial.setting, trial.run())
-        for trial in pca_trials("orthogonality", seeds=5)
+        for trial in pca_trials("orthogonality", seeds=8)
         if trial.setting["data"] == "synth-linear"
     ]
     distance = {model: mean_of(rows, "distance", model=model) for model in ("beta-vae", "full-beta-vae", "ae")}

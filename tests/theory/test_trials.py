@@ -85,17 +85,13 @@ def test_the_command_writes_table_and_picture_and_goes_on(tmp_path, capsys):
 
 
 def test_manipulation_compares_original_perturbed_and_noise(tmp_path):
-    trials = manipulation_trials(
-        "mini-sprites",
-        tmp_path,
-        seeds=1,
-        steps=3,
-        restarts=2,
-        net="mlp:width=8",
-        pattern_steps=1,
-        methods=("beta-vae",),
-    )
-    rows = run_trials(trials, tmp_path / "trials")
+    few = {"seeds": 1, "steps": 3, "restarts": 2, "net": "mlp:width=8", "pattern_steps": 1, "methods": ("beta-vae",)}
+    rows = run_trials(manipulation_trials("mini-sprites", tmp_path, **few), tmp_path / "trials")
     assert rows["variant"].to_list() == ["original", "perturbed", "noise"]
     assert rows["mig"].is_between(0, 1).all()
     assert (tmp_path / "perturbation" / "perturbation.json").exists()
+    again = run_trials(manipulation_trials("mini-sprites", tmp_path, **few), tmp_path / "trials")
+    assert again.equals(rows)
+    for change in ({"pattern_steps": 2}, {"restarts": 3}, {"steps": 4}):
+        with pytest.raises(UsageError, match=f"{next(iter(change))} = .*its own --out"):
+            next(manipulation_trials("mini-sprites", tmp_path, **few | change))

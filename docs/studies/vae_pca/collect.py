@@ -12,6 +12,7 @@ import polars
 
 from unbraid.report.trials import STUDIES, draw_trials, trial_table
 from unbraid.theory import read_trials
+from unbraid.training.files import read_json
 
 HERE = Path(__file__).parent
 
@@ -21,6 +22,18 @@ def trials_of(study: str, folder: Path) -> polars.DataFrame | None:
     places = sorted(folder.glob(f"{study}/*/trials")) if study == "manipulation" else [folder / study]
     parts = [read_trials(place) for place in places if any(place.glob("*.json"))]
     return polars.concat(parts, how="diagonal_relaxed") if parts else None
+
+
+def gaps_of(folder: Path) -> polars.DataFrame:
+    """How far the disentangled models were behind the entangled ones while each pattern was trained, in nats."""
+    return polars.DataFrame(
+        [
+            {"data": place.parts[-3], "step": step, "gap": gap, "noise_advantage": max(record["noise_advantages"])}
+            for place in sorted(folder.glob("manipulation/*/perturbation/perturbation.json"))
+            for record in [read_json(place)]
+            for step, gap in record["gaps"]
+        ]
+    )
 
 
 def main(folder: Path) -> None:
@@ -36,6 +49,8 @@ def main(folder: Path) -> None:
         before, _, after = page.split(mark)
         page = f"{before}{mark}\n\n{trial_table(study, rows)}\n{mark}{after}"
     (HERE / "report.md").write_text(page)
+    if len(gaps := gaps_of(folder)):
+        gaps.write_csv(HERE / "manipulation_gaps.csv", float_precision=6)
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ def theory_study(
     steps: Annotated[int | None, arg(metavar="INT")] = None,
     data: UseAppendAction[Annotated[tuple[str, ...], arg(metavar="NAME")]] = (),
     net: str = "conv",
+    beta: Annotated[float | None, arg(metavar="FLOAT")] = None,
     pattern_steps: int = 400,
     json: bool = False,
 ) -> None:
@@ -37,6 +38,7 @@ def theory_study(
         steps: Training steps of every model (otherwise enough for its kind).
         data: Of manipulation; several times for several data sets (otherwise small parts of sprites32 and rooms3d-32).
         net: Networks of manipulation.
+        beta: Of manipulation: weight of the KL divergence (otherwise 8 for sprites32, 4 for other data).
         pattern_steps: Of manipulation: steps of the pattern.
         json: Print the table as JSON rows.
     """
@@ -62,7 +64,14 @@ def theory_study(
         for each in data or MANIPULATED:
             folder = out / name / re.sub(r"[^A-Za-z0-9.]+", "-", each)
             found = manipulation_trials(
-                each, folder, seeds=seeds, steps=steps or 1500, net=net, pattern_steps=pattern_steps, say=say
+                each,
+                folder,
+                seeds=seeds,
+                steps=steps or 1500,
+                net=net,
+                beta=beta,
+                pattern_steps=pattern_steps,
+                say=say,
             )
             parts.append(run_trials(found, folder / "trials", tell=tell))
         rows = polars.concat(parts, how="vertical_relaxed")

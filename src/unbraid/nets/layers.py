@@ -19,8 +19,6 @@ __all__ = [
     "Pad",
     "channels_of",
     "grid_of",
-    "halvings",
-    "padded_size",
 ]
 
 GRID = 4

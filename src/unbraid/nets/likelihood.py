@@ -38,7 +38,7 @@ class Bernoulli:
 
     def nll(self, output: Tensor, images: Tensor) -> Tensor:
         _check(output, images)
-        # Torch's cross entropy of logits is as fast, but falls apart into many operations under vmap.
+        # Torch's cross entropy of logits is a little faster, but falls apart into many operations under vmap.
         output = output.to(images.dtype)
         loss = (F.softplus(output) - output * images).sum((1, 2, 3))
         if self.subtract_entropy:

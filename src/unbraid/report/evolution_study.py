@@ -25,9 +25,9 @@ NAMES = {
 
 TEXT = """# Recursions against other ways to spend the same images
 
-Mutual information gap with the true factors, {seeds} seeds. One recursion costs {cost:.1f} million images, summed over
-all models it trains; the plain beta-TCVAE runs of a seed cost the same, the last two rows what a recursion's final
-population costs. Made by `{command}`.
+Mutual information gap with the true factors, {seeds} seeds. One recursion costs {cost:.1f} million images on average,
+summed over all models it trains; the plain beta-TCVAE runs of a seed cost the same, the last three rows what a
+recursion's final population costs. Made by `{command}`.
 
 | way | models | mean | deviation | lowest | best |
 |---|---|---|---|---|---|

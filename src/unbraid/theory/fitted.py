@@ -85,7 +85,7 @@ def fit(
 ) -> Fitted:
     """Train for ``steps``, then ``polish`` more at a tenth of the step size, and judge the model on some images.
 
-    It is judged on ``images`` images, or on each image once if there are no more, so that restarts on a small data
+    It is judged on ``images`` draws, or on each image once if there are no more, so that restarts on a small data
     set can be compared. The whole data set is held in memory as floats, nothing is written, and no step is checked: a
     third less time per step than a run takes where a step is a millisecond. With ``watch`` the error of the simplified
     KL is measured every so many steps. No steps at all give a random model.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,8 +15,9 @@ from unbraid.errors import UsageError
 from unbraid.metrics import evaluate
 from unbraid.objectives import BetaVAE, Objective, make
 from unbraid.theory.perturbation import Manipulation, codec_of, noise_directions, train_perturbation
-from unbraid.theory.trials import Trial
+from unbraid.theory.trials import Trial, check_same
 from unbraid.training import Run, train
+from unbraid.training.files import read_json
 
 __all__ = [
     "MANIPULATED",
@@ -131,7 +132,8 @@ class _Plan:
 
 
 PLANS = {"sprites32": _Plan(0.1, 8.0), "rooms3d-32": _Plan(0.175, 4.0)}
-"""The two data sets of the experiment, with the published epsilons."""
+"""The two data sets of the experiment, with the published epsilons. With a larger beta all restarts on rooms come apart,
+and none is left to play the entangled one."""
 MANIPULATED = ("sprites32:shape=1,orientation=0,scale=5", "rooms3d-32:scale=4,shape=0,object_hue=0,orientation=7")
 """Two factors of each that need different numbers of pixels (an ellipse moves more of them in one direction than in the
 other, the wall is larger than the floor) and that no latent gives up: a pattern would bring back a factor that the
@@ -148,6 +150,7 @@ def manipulation_trials(
     steps: int = 1500,
     restarts: int = 5,
     net: str = "conv",
+    beta: float | None = None,
     pattern_steps: int = 400,
     methods: Sequence[str] = ("beta-vae", "beta-tcvae", "pcl"),
     say: Say = lambda _: None,
@@ -159,13 +162,16 @@ def manipulation_trials(
     """
     name = data.partition(":")[0]
     plan = PLANS.get(name, OTHER_PLAN)
+    plan = plan if beta is None else replace(plan, beta=beta)
     base = load(data)
     if not isinstance(base, FactorDataset):
         raise UsageError(f"data set {data!r} has no factors to separate")
     latents = len(base.space.sizes)
     shared: dict[str, Any] = {"latents": latents, "net": net, "learning_rate": 1e-3}
-    source = folder / "perturbation"
-    if not (source / "perturbation.json").exists():
+    source, made_by = folder / "perturbation", {"restarts": restarts, "pattern_steps": pattern_steps, **asdict(plan)}
+    if (source / "perturbation.json").exists():
+        check_same(source, read_json(source / "perturbation.json"), made_by | {"steps": steps, "net": net})
+    else:
         objective = BetaVAE(beta=plan.beta, **shared)
         runs = train_restarts(
             objective, base, folder / "runs" / "beta-vae-original", restarts=restarts, steps=steps, say=say
@@ -185,7 +191,7 @@ def manipulation_trials(
             check_every=50,
             tell=lambda step, gap: say(f"pattern step {step}: gap {gap:.3f} nats"),
         )
-        numbers = save_manipulation(found, chosen, base, source, **noise)
+        numbers = save_manipulation(found, chosen, base, source, steps=steps, net=net, **made_by, **noise)
         say(f"mean change {numbers['mean_change']:.4f}, largest {numbers['largest_change']:.4f}")
     perturbed = {"source": str(source.absolute())}
     recipes: dict[str, tuple[str, dict[str, str]]] = {
@@ -199,6 +205,7 @@ def manipulation_trials(
             for variant in VARIANTS:
                 place = folder / "runs" / f"{method}-{variant}" / str(seed)
                 setting = {"data": data, "model": method, "variant": variant, "steps": steps, "net": net, "seed": seed}
+                setting |= made_by
                 task = partial(_train_and_score, make(method, options), recipes[variant], place, steps, seed)
                 yield Trial(f"{name}-{method}-{variant}-seed{seed}", setting, task)
 

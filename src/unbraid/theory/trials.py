@@ -14,7 +14,7 @@ from unbraid.training.files import exclusive, read_json, write_json
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["Trial", "read_trials", "run_trials"]
+__all__ = ["Trial", "check_same", "read_trials", "run_trials"]
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def run_trials(
             path = folder / f"{trial.name}.json"
             if path.exists():
                 row = read_json(path)
-                _check_same(path, row, trial.setting)
+                check_same(path, row, trial.setting)
             else:
                 begin = time.monotonic()
                 row = {**trial.setting, **trial.run()}
@@ -65,7 +65,8 @@ def read_trials(folder: Path) -> polars.DataFrame:
     return polars.DataFrame(rows, infer_schema_length=None)
 
 
-def _check_same(path: Path, row: dict[str, Any], setting: dict[str, Any]) -> None:
+def check_same(path: Path, row: dict[str, Any], setting: dict[str, Any]) -> None:
+    """Refuse what lies at ``path`` if it was made with another setting."""
     for key, value in setting.items():
         if row.get(key) != value:
             raise UsageError(
