@@ -132,8 +132,8 @@ class _Plan:
 
 
 PLANS = {"sprites32": _Plan(0.1, 8.0), "rooms3d-32": _Plan(0.175, 4.0)}
-"""The two data sets of the experiment, with the published epsilons. With a larger beta all restarts on rooms come apart,
-and none is left to play the entangled one."""
+"""The two data sets of the experiment, with the published epsilons. With a larger beta all restarts on rooms come
+apart, and none is left to play the entangled one."""
 MANIPULATED = ("sprites32:shape=1,orientation=0,scale=5", "rooms3d-32:scale=4,shape=0,object_hue=0,orientation=7")
 """Two factors of each that need different numbers of pixels (an ellipse moves more of them in one direction than in the
 other, the wall is larger than the floor) and that no latent gives up: a pattern would bring back a factor that the
