@@ -62,6 +62,14 @@ def test_a_table_of_measurements_is_enough(tmp_path, capsys):
     assert [fit["alpha"] for fit in result["fits"]] == pytest.approx([1, 1, 1], abs=0.1)
 
 
+def test_few_frames_get_few_pictures_and_a_warning(tmp_path, capsys):
+    rows = [f"0,{frame},{10 + frame % 3},{20 + frame**3},{5 + frame * frame}" for frame in range(5)]
+    (tmp_path / "tiny.csv").write_text("\n".join(["track,frame,x,y,area", *rows]))
+    data_transitions("tiny.csv", gaps="1", out=tmp_path / "drawn")
+    assert [file.name for file in (tmp_path / "drawn").iterdir()] == ["steps.png"]
+    assert "A fit to 4 pairs says little" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -224,9 +224,12 @@ def test_resizing_crops_the_middle_instead_of_squeezing(tmp_path):
     assert (data.from_folder(tmp_path, size=2).images([0]) == 255).all()
 
 
-def test_transparency_is_laid_over_white(tmp_path):
+def test_transparency_is_laid_over_white_or_black(tmp_path):
     save_picture(tmp_path / "clear.png", np.array([[[9, 9, 9, 0], [200, 100, 50, 255]]], np.uint8))
     assert data.from_folder(tmp_path).images([0])[0, 0].tolist() == [[255, 255, 255], [200, 100, 50]]
+    assert data.load(f"{tmp_path}:background=black").images([0])[0, 0].tolist() == [[0, 0, 0], [200, 100, 50]]
+    with pytest.raises(UsageError, match="background must be white or black, got 'red'"):
+        data.from_folder(tmp_path, background="red")
 
 
 def test_sixteen_bit_grey_keeps_its_high_byte(tmp_path):

@@ -29,6 +29,13 @@ def test_rows_have_room_for_letters_of_any_script():
     assert wide.width > narrow.width
 
 
+def test_low_rows_leave_room_for_label_and_note():
+    tiles = [[np.zeros((20, 60, 3), np.uint8)]] * 3
+    assert labelled_rows(tiles, ["a", "b", "c"], ["1", "2", "3"]).height >= 3 * 40
+    high = [[np.zeros((64, 64, 3), np.uint8)]] * 3
+    assert labelled_rows(high, ["a", "b", "c"], ["1", "2", "3"]).height == labelled_rows(high, ["a", "b", "c"]).height
+
+
 def test_heat_maps_leave_the_plotting_backend_alone(tmp_path):
     import matplotlib
 

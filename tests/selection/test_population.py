@@ -111,6 +111,19 @@ def test_more_generations_extend_a_population_and_other_settings_are_refused(tmp
         run(tmp_path / "more", TOY, seed=1)
 
 
+def test_what_no_member_could_do_is_refused_before_the_folder_remembers_it(tmp_path):
+    for wrong, words in (
+        ({"options": {"net": "nope"}}, "unknown network"),
+        ({"score": "population_toys:nothing"}, "nothing"),
+    ):
+        with pytest.raises(UsageError, match=words):
+            run(tmp_path, dataclasses.replace(TINY, **wrong))
+    pictures = data_sets.from_arrays(Dots().images(np.arange(16)))
+    with pytest.raises(UsageError, match="factors"):
+        run(tmp_path, dataclasses.replace(TINY, score="mig"), data=pictures)
+    assert run(tmp_path).finished
+
+
 def test_convergence_ends_it(tmp_path):
     found = run(tmp_path, dataclasses.replace(TOY, generations=50, threshold=0.01, patience=2))
     best = found.best_scores

@@ -157,6 +157,8 @@ def test_a_fit_repeats_itself_and_depends_on_the_seed(objective):
 
 
 def test_the_experiments_give_a_row_per_model_and_seed():
+    with pytest.raises(UsageError, match="dimensions must be at least 2, got 1"):
+        next(identifiability("linear", dimensions=1))
     rows = list(identifiability("linear", dimensions=2, seeds=2, steps=2, pairs=100))
     assert [row["seed"] for row in rows] == [0, 0, 0, 1, 1, 1]
     for world, models in (("nonlinear", ["slow-vae", "gaussian-slow-vae", "pm-vae"]), ("series", ["slow-flow", "pcl"])):

@@ -139,6 +139,7 @@ def test_the_range_begins_where_a_latent_dies_and_ends_before_a_factor_does():
     assert unknown.proposed == pytest.approx((2 / np.sqrt(10), 2 * np.sqrt(10)))
     assert BetaRange(stages[:1], 3, 2).proposed is None
     assert BetaRange(stages[3:], 3, 2).proposed is None
+    assert BetaRange((stage(1, [0.95, 0.99, 1.0]), stage(2, [1.0, 1.0, 1.0])), 3, None).proposed is None
 
 
 def test_raising_beta_switches_latents_off(capsys, tmp_path):

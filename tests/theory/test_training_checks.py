@@ -69,7 +69,7 @@ def test_latents_switch_off_at_twice_their_variance(beta, kept):
 def test_diagonal_posteriors_align_full_ones_and_autoencoders_share_only_the_plane():
     rows = [
         (trial.setting, trial.run())
-        for trial in pca_trials("orthogonality", seeds=8)
+        for trial in pca_trials("orthogonality", seeds=8, steps=9000)
         if trial.setting["data"] == "synth-linear"
     ]
     distance = {model: mean_of(rows, "distance", model=model) for model in ("beta-vae", "full-beta-vae", "ae")}

@@ -282,3 +282,10 @@ def test_training_lowers_the_loss_and_reconstructs(dots, tmp_path):
     images = dots.images(np.arange(144))
     decoded = run.decode(run.encode(images))
     assert np.abs(decoded.astype(float) - images).mean() < 6  # of 255; a black image has 14.9
+
+
+def test_arrays_and_broken_step_counts_are_refused(dots, tmp_path):
+    with pytest.raises(UsageError, match=r"got ndarray; own arrays become one by unbraid.data.from_arrays"):
+        unbraid.train("vae", np.zeros((4, 8, 8, 1), np.uint8), steps=2, out=tmp_path)
+    with pytest.raises(UsageError, match=r"steps must be a whole number, got 5.5"):
+        unbraid.train("vae", dots, steps=5.5, out=tmp_path)

@@ -198,17 +198,25 @@ def _latents(found: Inspection) -> Any:
     seen = found.polarisation
     assert seen is not None
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("latent", "state", "variance", "spread of mean", "-log variance", "follows PC", "|cos|"):
-        table.add_column(column, justify="left" if column in ("latent", "state") else "right")
+    for column in (
+        "latent",
+        "by noise",
+        "by spread",
+        "variance",
+        "spread of mean",
+        "-log variance",
+        "follows PC",
+        "|cos|",
+    ):
+        table.add_column(column, justify="left" if column in ("latent", "by noise", "by spread") else "right")
     place = {int(latent): row for row, latent in enumerate(found.active)}
     for j in map(int, seen.order):
         row = place.get(j)
         pca = ("", "")
         if row is not None and found.alignment is not None:
             pca = (str(found.alignment.matched[row] + 1), f"{found.alignment.cosines[row]:.3f}")
-        table.add_row(
-            f"z{j}", seen.kinds[j], f"{seen.variance[j]:.4f}", f"{seen.spread[j]:.3f}", f"{seen.precision[j]:.2f}", *pca
-        )
+        numbers = (f"{seen.variance[j]:.4f}", f"{seen.spread[j]:.3f}", f"{seen.precision[j]:.2f}")
+        table.add_row(f"z{j}", seen.kinds[j], "passive" if row is None else "active", *numbers, *pca)
     return table
 
 
@@ -226,7 +234,7 @@ def _facts(found: Inspection) -> list[tuple[str, str, str]]:
         rows.append(("  stochastic part", f"{found.split.stochastic:.4g}", f"by the Jacobian {found.split.local:.4g}"))
     if found.orthogonality is not None:
         d = found.orthogonality.singular_values.shape[1]
-        note = f"{d} active latents; random {random_distance(d):.2f}, largest {largest_distance(d):.2f}"
+        note = f"active by spread: {d}; random {random_distance(d):.2f}, largest {largest_distance(d):.2f}"
         rows.append(("distance to orthogonality", f"{found.orthogonality.mean:.4f}", note))
         contrast = found.orthogonality.contrast.mean()
         rows.append(("mechanism contrast", f"{contrast:.4f}", "nats; 0 for orthogonal columns"))

@@ -98,8 +98,10 @@ def _of_tracks(
         from unbraid.report.transitions import draw_dependence, draw_fits, draw_gaps, film, pair_sheet
 
         files = [draw_fits(tracks, fits, out / "steps.png")]
-        files += [draw_gaps(fits, out / "gaps.png")] * (len(gaps) > 1)
-        files += [draw_dependence(tracks, out / "dependence.png", seed=seed)] * (joint is not None)
+        if len(gaps) > 1:
+            files.append(draw_gaps(fits, out / "gaps.png"))
+        if joint is not None:
+            files.append(draw_dependence(tracks, out / "dependence.png", seed=seed))
         if dataset is not None:
             files += [pair_sheet(dataset, out / "pairs.png", seed=seed), film(dataset, out / "film.gif", seed=seed)]
     if not quiet:
@@ -164,6 +166,10 @@ def _of_grid(
     return result
 
 
+FEW = 500
+"""Pairs below which a fitted shape is mostly chance."""
+
+
 def _print_fits(title: str, fits: list[TransitionFit]) -> None:
     table = _table(title, ("factor", "gap", "pairs", "α", "scale", "deviation", "kurtosis", "gen. Laplace", "Laplace"))
     table.add_column("normal", justify="right")
@@ -178,7 +184,9 @@ def _print_fits(title: str, fits: list[TransitionFit]) -> None:
             f"{fit.kurtosis:.1f}",
             *(f"{fit.log_likelihood[law] / fit.pairs:.3f}" for law in ("general", "laplace", "normal")),
         )
-    _show(table, "The last three columns are log-likelihoods per pair; α is 1 for Laplace, 2 for normal.")
+    note = "The last three columns are log-likelihoods per pair; α is 1 for Laplace, 2 for normal."
+    few = min(fit.pairs for fit in fits)
+    _show(table, note if few >= FEW else f"{note}\nA fit to {few} pairs says little: give more frames.")
 
 
 def _print_dependence(joint: Dependence, control: Dependence) -> None:

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Sequence
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,23 +29,25 @@ def from_folder(
     *,
     size: int | tuple[int, int] | None = None,
     channels: int | None = None,
+    background: str = "white",
 ) -> ImageDataset:
     """A data set from the image files in a folder, in the order of their names.
 
     Images directly in the folder are an :class:`ImageDataset`; when they lie in sub-folders, each sub-folder is a class
     of a :class:`LabelledDataset`. ``size`` (one number, or height and width) is needed when the files differ in size:
     each is cropped in the middle to that shape and shrunk or enlarged. ``channels`` is 1 or 3; unless given, 1 when
-    all files are grey. Transparency is laid over white; EXIF orientation is ignored. Everything is decoded once: small
-    sets are kept in memory, large ones under the data root.
+    all files are grey. Transparent pictures are laid on a ``background``, white or black; EXIF orientation is ignored.
+    Everything is decoded once: small sets are kept in memory, large ones under the data root.
     """
     path = Path(path).expanduser()
     if not path.is_dir():
         raise UsageError(f"no folder {path}")
     folders = sorted(child for child in path.iterdir() if child.is_dir() and not child.name.startswith("."))
     direct = image_files(path)
+    options: dict[str, Any] = {"size": size, "channels": channels, "background": background}
     card = Card(path.name, source=str(path))
     if direct:
-        return ArrayImages(open_files(path.name, direct, size=size, channels=channels), name=path.name, card=card)
+        return ArrayImages(open_files(path.name, direct, **options), name=path.name, card=card)
     groups = {folder.name: files for folder in folders if (files := image_files(folder))}
     if not groups:
         raise UsageError(
@@ -53,7 +55,7 @@ def from_folder(
         )
     files = [file for group in groups.values() for file in group]
     labels = np.repeat(np.arange(len(groups)), [len(group) for group in groups.values()])
-    held = open_files(path.name, files, size=size, channels=channels)
+    held = open_files(path.name, files, **options)
     return ArrayLabels(held, labels, list(groups), name=path.name, card=card)
 
 
@@ -69,23 +71,26 @@ def open_files(
     size: int | tuple[int, int] | None = None,
     channels: int | None = None,
     crop: int | None = None,
+    background: str = "white",
 ) -> Held:
     """Decoded images of these files, in memory or, when there are many, in a store under the data root."""
     if channels not in (None, 1, 3):
         raise UsageError(f"channels must be 1 or 3, got {channels}")
+    if background not in ("white", "black"):
+        raise UsageError(f"background must be white or black, got {background!r}")
     shape = _common_shape(files, size, channels)
 
     def render(index: np.ndarray) -> np.ndarray:
-        return np.stack([read_image(files[k], shape, crop) for k in index])
+        return np.stack([read_image(files[k], shape, crop, background) for k in index])
 
     if len(files) * prod(shape) <= _IN_MEMORY:
         pixels = np.empty((len(files), *shape), dtype=np.uint8)
         with progress(f"reading {name}", len(files)) as advance:
             for k in range(len(files)):
-                pixels[k] = read_image(files[k], shape, crop)
+                pixels[k] = read_image(files[k], shape, crop, background)
                 advance(1)
         return HeldArray(pixels)
-    digest = hashlib.sha256(repr((shape, crop)).encode())
+    digest = hashlib.sha256(repr((shape, crop, background)).encode())
     for file in files:
         status = file.stat()
         digest.update(f"{file.name}\0{status.st_size}\0{status.st_mtime_ns}\0".encode())
@@ -93,14 +98,14 @@ def open_files(
     return render_store(label, count=len(files), shape=shape, render=render, chunk=256)
 
 
-def read_image(file: Path, shape: Shape, crop: int | None = None) -> np.ndarray:
+def read_image(file: Path, shape: Shape, crop: int | None = None, background: str = "white") -> np.ndarray:
     """One image as uint8 ``[h, w, c]``; ``crop`` first cuts a square of that many pixels out of the middle."""
     from PIL import Image
 
     height, width, channels = shape
     try:
         with Image.open(file) as opened:
-            image = _flatten(opened, channels)
+            image = _flatten(opened, channels, background)
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         raise UsageError(f"cannot read the image {file} ({error}); mend or remove it") from error
     if crop is not None:
@@ -113,7 +118,7 @@ def read_image(file: Path, shape: Shape, crop: int | None = None) -> np.ndarray:
     return np.asarray(image).reshape(shape)
 
 
-def _flatten(image: "Image", channels: int) -> "Image":
+def _flatten(image: "Image", channels: int, background: str) -> "Image":
     from PIL import Image
 
     mode = "L" if channels == 1 else "RGB"
@@ -121,7 +126,7 @@ def _flatten(image: "Image", channels: int) -> "Image":
         return Image.fromarray((np.asarray(image) >> 8).astype(np.uint8)).convert(mode)
     if image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
         image = image.convert("RGBA")
-        return Image.alpha_composite(Image.new("RGBA", image.size, "white"), image).convert(mode)
+        return Image.alpha_composite(Image.new("RGBA", image.size, background), image).convert(mode)
     return image.convert(mode)
 
 

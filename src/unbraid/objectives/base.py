@@ -183,7 +183,7 @@ def check_not_negative(objective: Objective, *fields: str) -> None:
     for name in fields:
         value = getattr(objective, name)
         if not 0 <= value < math.inf:
-            raise UsageError(f"{name} must not be negative, got {value}; 0 switches it off")
+            raise UsageError(f"{name} must be a number that is not negative, got {value}; 0 switches it off")
 
 
 def check_positive(objective: Objective, *fields: str) -> None:
@@ -191,7 +191,7 @@ def check_positive(objective: Objective, *fields: str) -> None:
     for name in fields:
         value = getattr(objective, name)
         if not 0 < value < math.inf:
-            raise UsageError(f"{name} must be positive, got {value}")
+            raise UsageError(f"{name} must be a positive number, got {value}")
 
 
 def options_of(objective: Objective) -> dict[str, Any]:

@@ -35,14 +35,15 @@ def labelled_rows(
 
     height, width = rows[0][0].shape[:2]
     columns = max(len(row) for row in rows)
+    pitch = max(height + GAP, 40 if notes else 20)  # low tiles must leave room for the words beside them
     bold, small = font(15), font(12)
     left = 28 + int(max([*(bold.getlength(x) for x in labels), *(small.getlength(x) for x in notes or ())]))
-    size = (left + columns * (width + GAP) + 16, len(rows) * (height + GAP) + 32)
+    size = (left + columns * (width + GAP) + 16, len(rows) * pitch + 32)
     canvas = Image.new("RGB", size, PAPER)
     draw = ImageDraw.Draw(canvas)
     for i, row in enumerate(rows):
-        top = 16 + i * (height + GAP)
-        middle = top + height / 2
+        middle = 16 + i * pitch + (pitch - GAP) / 2
+        top = round(middle - height / 2)
         draw.text((left - 12, middle - (9 if notes else 0)), labels[i], TEXT, bold, "rm")
         if notes:
             draw.text((left - 12, middle + 10), notes[i], QUIET, small, "rm")

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 from unbraid.data import ImageDataset, load
@@ -21,13 +22,13 @@ from unbraid.selection.members import RESULT
 from unbraid.selection.population import Member, Population, Result
 from unbraid.selection.processes import ProcessEngine
 from unbraid.selection.progress import PopulationProgress, make_population_progress
-from unbraid.selection.scoring import find_score
-from unbraid.selection.source import Source
+from unbraid.selection.scoring import dci_score, find_score, mig_score
+from unbraid.selection.source import Source, factors_of
 from unbraid.training.files import exclusive, read_json
 from unbraid.training.progress import ProgressKind
 from unbraid.training.run import describe_data, problem_of
 
-__all__ = ["evolve"]
+__all__ = ["check_population", "evolve"]
 
 REQUEUES = 2
 """How often a member whose worker was lost is handed out again."""
@@ -61,10 +62,10 @@ def evolve(
         folder.mkdir(parents=True)
     with contextlib.ExitStack() as stack:
         stack.enter_context(exclusive(folder))
+        check_population(population, dataset)  # before the folder remembers it
         evolution = _open_or_begin(folder, population, dataset, seed)
         if evolution.finished:
             return evolution
-        _check(evolution.population, dataset)
         pool = engine or stack.enter_context(ProcessEngine())
         display = make_population_progress(progress, title, population.generations)
         stack.callback(display.close)
@@ -221,9 +222,11 @@ def _open_or_begin(folder: Path, population: Population, data: ImageDataset, see
     return stored
 
 
-def _check(population: Population, data: ImageDataset) -> None:
+def check_population(population: Population, data: ImageDataset) -> None:
     """Find out now what would make every member fail."""
-    find_score(population.score)
+    function, _ = find_score(population.score)
+    if function in (mig_score, dci_score):
+        factors_of(data, np.zeros(1, dtype=np.int64))
     if population.trainer == Population.trainer:
         values = {name: found.values[0] for name, found in population.searched.items()}
         population.make_objective(values).build(problem_of(data), torch.Generator())

@@ -20,7 +20,7 @@ import numpy as np
 
 from unbraid.data import ImageDataset, load
 from unbraid.errors import UsageError
-from unbraid.selection.controller import evolve
+from unbraid.selection.controller import check_population, evolve
 from unbraid.selection.engine import Engine
 from unbraid.selection.evolution import Evolution
 from unbraid.selection.labelling import active_latents, encode_dataset
@@ -122,9 +122,10 @@ def recurse(
     folder.mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as stack:
         stack.enter_context(exclusive(folder))
-        tree = _open_or_begin(folder, recursion, dataset, seed)
         if "," in str(folder.absolute()):
             raise UsageError(f"the folder of a recursion must have no comma in its path, got {folder.absolute()}")
+        check_population(recursion.root, dataset)  # before the folder remembers it
+        tree = _open_or_begin(folder, recursion, dataset, seed)
         pool = engine or stack.enter_context(ProcessEngine())
         _Walk(recursion, dataset, tree, pool, tuple(plugins), progress, after).run()
     return tree

@@ -60,12 +60,12 @@ class BetaRange:
 
     @property
     def proposed(self) -> tuple[float, float] | None:
-        """The range to search; ``None`` if no latent was switched off, or too many from the start.
+        """The range to search; ``None`` if no latent was switched off, or too many (or all) from the start.
 
         It ends at the last beta that keeps as many latents as there are factors (half a decade above the entry if their
         number is unknown) and begins at the entry, or half a decade below the end.
         """
-        if self.entry is None:
+        if self.entry is None or not self.stages[0].active:
             return None
         if self.wanted is None:
             return self.entry / _DECADE_HALF, self.entry * _DECADE_HALF

@@ -51,7 +51,7 @@ class Inspection:
                     "more than 3 %"
                 )
         if len(self.active) == 0:
-            found.append("no latent is active: the penalty is too strong, or training too short")
+            found.append("no code moves with the image: the penalty is too strong, or training too short")
         if len(self.active) == 1:
             found.append("one active latent is orthogonal to nothing: a distance of 0 is no success")
         if self.orthogonality is not None and self.orthogonality.degenerate > 0.1:

@@ -39,9 +39,9 @@ def identifiability(
     """
     if world not in WORLDS:
         raise unknown_name("world", world, WORLDS)
-    for name, value in (("dimensions", dimensions - 1), ("seeds", seeds), ("pairs", pairs)):
-        if value < 1:
-            raise UsageError(f"{name} must be larger than {value}")
+    for name, value, least in (("dimensions", dimensions, 2), ("seeds", seeds, 1), ("pairs", pairs, 1)):
+        if value < least:
+            raise UsageError(f"{name} must be at least {least}, got {value}")
     steps = steps or WORLDS[world]
     for seed in range(seeds):
         for name, toy, objective in _WORLDS[world](dimensions, pairs, seed):

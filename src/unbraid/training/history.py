@@ -22,6 +22,11 @@ class Table:
 
     def __init__(self, path: Path, length: int = 0) -> None:
         self.path = path
+        if (path.stat().st_size if path.exists() else 0) < length:
+            raise UsageError(
+                f"{path} is shorter than its checkpoint remembers: it was cut or deleted since. Put it back, or let "
+                "--fresh start the run anew"
+            )
         self._file = path.open("a+b")
         self._file.truncate(length)
         self._file.seek(0)
@@ -84,4 +89,7 @@ def read_table(path: Path) -> polars.DataFrame:
 
     if not path.exists() or path.stat().st_size == 0:
         return polars.DataFrame()
-    return polars.read_csv(path)
+    try:
+        return polars.read_csv(path)
+    except polars.exceptions.PolarsError as error:
+        raise UsageError(f"{path} is damaged: {str(error).splitlines()[0]}") from error

@@ -104,7 +104,7 @@ class Run:
         return data
 
     def history(self) -> polars.DataFrame:
-        """Losses over training: one row per logging interval, each a mean over it."""
+        """Losses over training: one row per logging interval, each a mean over it; the last may be shorter."""
         return read_table(self.path / HISTORY)
 
     def evaluations(self) -> polars.DataFrame:

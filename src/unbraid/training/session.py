@@ -60,6 +60,13 @@ def train(
     """
     objective = objectives.make(objective) if isinstance(objective, str) else objective
     dataset = load(data) if isinstance(data, str) else data
+    if not isinstance(dataset, ImageDataset):
+        raise UsageError(
+            f"data must be a data set or the name of one, got {type(data).__name__}; own arrays become one by "
+            "unbraid.data.from_arrays(images)"
+        )
+    if steps is not None and steps != int(steps):
+        raise UsageError(f"steps must be a whole number, got {steps}")
     if steps is None and minutes is None:
         raise UsageError("give a budget: steps, minutes, or both")
     for name, value in (("steps", steps), ("minutes", minutes), ("log_every", log_every), ("threads", threads)):
@@ -218,6 +225,9 @@ class Session:
         state = self.loop.state()
         state["history_bytes"], state["evaluations_bytes"] = self.history.flush(), self.evaluations.flush()
         save_checkpoint(self.folder / CHECKPOINT, self.loop.model, self.loop.optimizers, state)
+        if status == "finished" and self.loop.means.count:
+            # Beyond what the checkpoint remembers: a run that goes on cuts this row off and writes the whole one.
+            self.history.append({"step": self.loop.step, **self.loop.means.current()})
         self.info |= {"status": status, "step": self.loop.step, "seconds": round(self.seconds, 3)}
         write_json(self.folder / INFO, self.info)
         self.saved_step, self.saved_at = self.loop.step, time.monotonic()

@@ -124,8 +124,6 @@ class Stack:
 
 def train_stacked(sessions: Sequence[Session], steps: int) -> None:
     """Advance sessions that stand at the same step, all at once, up to a number of updates."""
-    if all(session.info["status"] == "finished" and session.loop.step >= steps for session in sessions):
-        return None
     with contextlib.ExitStack() as exit_stack:
         stop = exit_stack.enter_context(stop_requests())
         for session in sessions:
