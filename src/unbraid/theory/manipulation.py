@@ -215,7 +215,7 @@ def _train_and_score(
 ) -> dict[str, Any]:
     dataset = load(recipe[0], **recipe[1])
     run = _trained(objective, dataset, folder, steps, seed)
-    scores = evaluate(run, dataset, ["mig", "dci"], train=2000, test=1000, seed=seed)  # type: ignore[arg-type]
+    scores = evaluate(run, dataset, ["mig", "dci"], train=2000, test=1000, seed=seed)
     row: dict[str, Any] = {"mig": float(scores["mig"]), "dci": float(scores["dci"])}
     found = run.describe(dataset.images(np.arange(0, len(dataset), max(1, len(dataset) // 500)), counter_rng(0, 1)))
     row["active"] = int((np.exp(found["logvar"]).mean(axis=0) < 0.8).sum()) if "logvar" in found else None
