@@ -72,6 +72,52 @@ def test_evaluate_scores_codes_from_a_file(tmp_path, capsys):
     assert scores["mcc"]["value"] == pytest.approx(1.0)
 
 
+ALONE = {"gaussian_total_correlation", "wasserstein_correlation", "pairwise_mutual_information"}
+
+
+def test_evaluate_scores_codes_without_factors_as_far_as_it_goes(tmp_path, capsys):
+    file = tmp_path / "codes.npz"
+    np.savez(file, codes=np.random.default_rng(0).normal(size=(100, 3)))
+    assert unbraid("evaluate", "--codes", file) == 0
+    told = capsys.readouterr().out
+    assert "wasserstein_correlation" in told
+    assert f"The other scores need factors: put an array 'factors' [n, K] into {file}." in told
+    assert unbraid("evaluate", "--codes", file, "--json") == 0
+    assert set(json.loads(capsys.readouterr().out)) == ALONE
+    assert unbraid("evaluate", "--codes", file, "--metrics", "mig") == 2
+    told = capsys.readouterr().err
+    assert all(name in told for name in ("mig cannot do without", *ALONE))
+
+
+@pytest.mark.parametrize("labels", [False, True])
+def test_evaluate_scores_the_codes_alone_where_data_have_no_factors(labels, tmp_path, capsys):
+    images = np.random.default_rng(0).integers(0, 256, size=(40, 8, 8), dtype=np.uint8)
+    np.savez(tmp_path / "own.npz", images=images, **({"labels": np.arange(40) % 3} if labels else {}))
+    out, words = tmp_path / "run", ["--net", "mlp:width=8", "--steps", 2, "--progress", "none"]
+    assert unbraid("train", "vae", "--data", tmp_path / "own.npz", *words, "--out", out) == 0
+    assert unbraid("evaluate", out, "--train", 50) == 0
+    assert "The other scores need factors" in capsys.readouterr().out
+    assert set(json.loads((out / "scores.json").read_text())["scores"]) == ALONE
+    assert unbraid("evaluate", out, "--metrics", "gaussian_total_correlation", "--train", 50) == 0
+    assert "The other scores need factors" not in capsys.readouterr().out
+    assert unbraid("evaluate", out, "--metrics", "mig", "--train", 50) == 2
+    told = capsys.readouterr().err
+    assert all(name in told for name in ("mig cannot do without", *ALONE))
+
+
+def test_a_grid_with_every_factor_fixed_is_evaluated_and_reported(tmp_path, capsys):
+    out, words = tmp_path / "run", ["--net", "mlp:width=8", "--steps", 5, "--progress", "none"]
+    assert unbraid("train", "vae", "--data", "mini-sprites:shape=0,scale=0,x=0,y=0", *words, "--out", out) == 0
+    assert unbraid("evaluate", out) == 0
+    told = capsys.readouterr().out
+    assert "active latents" in told
+    assert "Scores need factors" in told
+    assert unbraid("evaluate", out, "--representation", "sampled", "--train", 50) == 0
+    assert set(json.loads((out / "scores.json").read_text())["scores"]) == ALONE
+    assert unbraid("report", out) == 0
+    assert "Reconstructions" in (out / "report.html").read_text()
+
+
 def test_evaluate_lists_its_metrics(capsys):
     assert unbraid("evaluate", "--metrics", "help") == 0
     assert "mig" in capsys.readouterr().out
@@ -108,7 +154,10 @@ def test_plugins_bring_own_data(tmp_path, capsys):
         (["train", "vae", "--data", "sprite32", "--out", "x"], "did you mean 'sprites32'"),
         (["train", "vae", "--data", "mini-sprites:shap=1", "--out", "x"], "did you mean 'shape'"),
         (["train", "vae", "--data", "mini-sprites:shape=9", "--out", "x"], "distinct values of 0..2"),
-        (["train", "beta-vae", "--beta", "-1", "--data", "mini-sprites", "--out", "x"], "beta must not be negative"),
+        (
+            ["train", "beta-vae", "--beta", "-1", "--data", "mini-sprites", "--out", "x"],
+            "beta must be a number that is not negative",
+        ),
         (["train", "vae", "--net", "cnov", "--data", "mini-sprites", "--out", "x"], "did you mean 'conv'"),
         (["evaluate", "nowhere"], "no run folder"),
         (["evaluate"], "give at least one run"),

@@ -20,6 +20,16 @@ def test_index_and_factors_are_inverse_and_the_last_factor_is_fastest(sizes):
     assert (rows == np.indices(sizes).reshape(len(sizes), -1).T).all()
 
 
+def test_a_space_without_factors_has_one_point():
+    space = SPACE.select(shape=2, angle=7, x=4)
+    index = np.zeros(3, dtype=np.int64)
+    assert len(space) == 1
+    assert space.factors(index).shape == space.sample(3, np.random.default_rng(0)).shape == (3, 0)
+    assert space.factors(index).dtype == np.int64
+    assert (space.index(space.factors(index)) == index).all()
+    assert (space.to_parent(index) == SPACE.index([[2, 7, 4]])).all()
+
+
 def test_samples_are_uniform_and_independent():
     rows = SPACE.sample(60_000, np.random.default_rng(0))
     counts = np.bincount(SPACE.index(rows), minlength=len(SPACE))

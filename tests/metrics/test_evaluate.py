@@ -128,6 +128,52 @@ def test_wrong_names_get_the_nearest_right_one():
         evaluate(identity, np.zeros(3), "mig")
 
 
+ALONE = [entry.name for entry in METRICS.values() if entry.needs == "codes"]
+
+
+def test_codes_without_factors_get_the_scores_that_need_none():
+    codes = np.random.default_rng(0).normal(size=(300, 3))
+    factors = draws((4, 5), 300)
+    alone, beside = score_codes(codes), score_codes(codes, factors, metrics=ALONE)
+    assert list(alone) == ALONE
+    assert [float(score) for score in alone.values()] == [float(score) for score in beside.values()]
+    with pytest.raises(UsageError, match=f"mig, mcc cannot do without.*alone: {', '.join(ALONE)}"):
+        score_codes(codes, metrics=["mig", "mcc", ALONE[0]])
+    with pytest.raises(UsageError, match="udr compares several models"):
+        score_codes(codes, metrics="udr")
+
+
+class Plain:
+    """Images of three pixels and nothing known about them."""
+
+    def images(self, index, rng=None):
+        pixels = np.random.default_rng(0).integers(0, 256, size=(200, 1, 1, 3), dtype=np.uint8)
+        return pixels[np.asarray(index)]
+
+    def sample_index(self, n, rng):
+        return rng.integers(200, size=n)
+
+
+def test_data_without_factors_get_the_scores_of_the_codes_alone():
+    scores = evaluate(identity, Plain(), train=100)
+    assert list(scores) == ALONE
+    assert all(score.settings["samples"] == 100 for score in scores.values())
+    assert all({"seconds", "encoding_seconds"} <= set(score.settings) for score in scores.values())
+    assert list(evaluate(identity, Plain(), ALONE[:1], train=100)) == ALONE[:1]
+    with pytest.raises(UsageError, match="no factors to score against, which mig cannot do without"):
+        evaluate(identity, Plain(), ["mig"], train=100)
+    with pytest.raises(UsageError, match="train must be at least 2"):
+        evaluate(identity, Plain(), train=1)
+
+
+def test_the_code_of_a_single_image_has_no_score():
+    single = FactorPixels((3, 4)).subset(f0=1, f1=2)
+    assert len(single) == 1
+    assert evaluate(identity, single, train=100) == {}
+    with pytest.raises(UsageError, match="shows a single image"):
+        evaluate(identity, single, ALONE, train=100)
+
+
 def test_importing_the_scores_imports_neither_torch_nor_the_heavy_parts_of_scipy():
     heavy = "torch", "sklearn", "numba", "scipy.stats", "scipy.optimize"
     code = f"import sys, unbraid.metrics; print([m for m in {heavy} if m in sys.modules])"

@@ -177,6 +177,50 @@ def test_the_command_of_an_unfinished_run_has_the_steps_it_was_started_for(broke
         assert words in train_command(info | {"command": command}, path)
 
 
+def test_the_commands_of_a_run_with_own_code_name_its_files(broken_run):
+    path = broken_run("history.csv")
+    info = json.loads((path / "run.json").read_text())
+    started = ["unbraid", "--plugin", "my nets.py", "train", "--plugin=mine.py", "vae", "--steps", "7"]
+    (path / "run.json").write_text(json.dumps(info | {"command": started}))
+    text = check_page(make_report([path], choices=FAST)).text
+    with_plugins = "unbraid --plugin 'my nets.py' --plugin mine.py"
+    for command in ("train beta-vae --data dots --latents", f"evaluate {path}", f"report {path}"):
+        assert f"{with_plugins} {command}" in text
+        assert f"unbraid {command}" not in text
+
+
+def test_a_comparison_names_the_files_of_all_its_runs_once(scored, tmp_path):
+    paths = []
+    info = json.loads((scored / "run.json").read_text())
+    for name, files in (("a", ["one.py"]), ("b", ["one.py", "two.py"])):
+        paths.append(tmp_path / name)
+        shutil.copytree(scored, paths[-1])
+        started = ["unbraid", *(f"--plugin={file}" for file in files), "train", "vae"]
+        (paths[-1] / "run.json").write_text(json.dumps(info | {"command": started}))
+    text = check_page(make_report(paths, choices=FAST)).text
+    assert f"unbraid --plugin one.py --plugin two.py report {paths[0]} {paths[1]}" in text
+    assert f"unbraid --plugin one.py report {paths[0]}" in text
+
+
+def test_a_grid_with_every_factor_fixed_has_no_sections_about_factors(small_run):
+    page = check_page(make_report([small_run.path], choices=Choices(data="dots:x=3,y=4")))
+    headings = [text for tag, text in page.texts if tag == "h2"]
+    assert "Reconstructions" in headings
+    assert not {"Which latent knows which factor", "Each factor and its latent", "Scores"} & set(headings)
+    assert next(a["alt"] for a in page.all("img")).startswith("Image 0 above")
+    assert "Factors" not in [text for tag, text in page.texts if tag == "dt"]
+
+
+def test_scores_asked_for_on_data_without_factors_are_computed_or_refused(small_run, tmp_path):
+    np.savez(tmp_path / "own.npz", images=load("dots").images(np.arange(144)))
+    own = str(tmp_path / "own.npz")
+    page = check_page(make_report([small_run.path], choices=Choices(("gaussian_total_correlation",), data=own)))
+    assert {a["data-score"] for a in page.all("td") if "data-score" in a} == {"gaussian_total_correlation"}
+    assert "Computed for this page on 3,000 images: quick" in page.text
+    text = check_page(make_report([small_run.path], choices=Choices(("mig",), data=own))).text
+    assert "Missing: scores – there are no factors to score against, which mig cannot do without" in text
+
+
 def test_scores_of_other_data_do_not_stand_beside_these(scored, tmp_path):
     copy = tmp_path / "copy"
     shutil.copytree(scored, copy)

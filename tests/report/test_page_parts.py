@@ -11,7 +11,7 @@ from unbraid import objectives
 from unbraid.metrics import Score
 from unbraid.report.page.axes import Scale, linear_ticks, number
 from unbraid.report.page.captions import ANSWERS
-from unbraid.report.page.charts import Series, bars, line_chart, scatter
+from unbraid.report.page.charts import Bar, Series, bars, line_chart, scatter
 from unbraid.report.page.folder import Folder, read_folder, read_history, train_command
 from unbraid.report.page.markup import Html, fragment, tag
 from unbraid.report.page.matching import match
@@ -82,6 +82,12 @@ def test_things_that_are_counted_have_no_half_ticks():
 )
 def test_numbers_are_written_for_people(value, text):
     assert number(value) == text
+
+
+def test_what_rounding_leaves_of_zero_is_zero():
+    assert ">0<" in data_table(["difference"], [[-2.2e-14]], "t")
+    assert ">0<" in heat_table(np.array([[-0.2]]), ["a"], ["b"], "t", low=-100, high=100, digits=0)
+    assert "e-14" not in bars([Bar("a", -2.2e-14)], "t", x_label="percent")
 
 
 def test_a_long_curve_is_thinned_and_keeps_both_ends():

@@ -64,6 +64,17 @@ def test_what_a_study_lacks_is_named_with_the_command(page, study):
     assert "Not answered – the table has no downstream columns" in page.text
 
 
+def test_the_commands_of_a_study_with_own_code_name_its_files(study, tmp_path):
+    path = tmp_path / "own"
+    shutil.copytree(study, path)
+    for file in path.glob("runs/*/run.json"):
+        started = ["unbraid", "--plugin", "mine.py", "study", "run"]
+        file.write_text(json.dumps(json.loads(file.read_text()) | {"command": started}))
+    text = check_page(make_report([path])).text
+    for command in (f"study run FILE.toml --out {path}", f"study report {path}", f"report {path}"):
+        assert f"unbraid --plugin mine.py {command}" in text
+
+
 def test_published_numbers_stand_beside_the_measured_ones(page):
     assert "mini-sprites is held against the published dsprites" in page.text
     # Locatello et al. (2019): the objective explains 30 % of the variance of MIG on dSprites.

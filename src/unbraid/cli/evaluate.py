@@ -22,6 +22,7 @@ __all__ = ["evaluate_command"]
 
 MATRICES = {"information (nats)": ("mig", "information"), "importance (boosted trees)": ("dci", "importance")}
 """Title, score and part of the matrices that are drawn."""
+_GIVE_FACTORS = "put an array 'factors' [n, K] beside the images of an npz file, or name other data by --data."
 
 
 def evaluate_command(
@@ -39,11 +40,13 @@ def evaluate_command(
 ) -> None:
     """Measure runs: reconstruction, KL and active latents, and every disentanglement score its data allows.
 
+    Without factors these are the scores of the codes alone.
+
     Writes scores.json and factors.png (which code knows which factor) into each run folder.
 
     Args:
         runs: Folders of runs.
-        codes: Score codes from anywhere instead: an npz file with codes [n, d] and factors [n, K].
+        codes: Score codes from anywhere instead: an npz file with codes [n, d] and, for most scores, factors [n, K].
         metrics: all, none, or names separated by commas (unbraid evaluate --metrics help lists them).
         representation: The mean code, or one drawn from the posterior.
         train: Points that estimators are fitted on.
@@ -85,8 +88,7 @@ def _evaluate_run(
     quiet: bool,
 ) -> dict[str, Any]:
     from unbraid.data import FactorDataset, load
-    from unbraid.data.tracks import TrackDataset
-    from unbraid.metrics import evaluate
+    from unbraid.metrics import evaluate, has_no_factors
     from unbraid.report.matrix import save_matrices
     from unbraid.training import open_run, summarise
     from unbraid.training.files import write_json
@@ -96,21 +98,18 @@ def _evaluate_run(
     summary = summarise(run, dataset, seed=seed)
     scores: dict[str, Score] = {}
     if names != "none":
-        if isinstance(dataset, FactorDataset | TrackDataset):
-            with _status(quiet) as say:
-                scores = evaluate(
-                    run,
-                    dataset,
-                    metrics=names,
-                    representation=representation,
-                    train=train,
-                    test=test,
-                    points=points,
-                    seed=seed,
-                    progress=say,
-                )
-        elif names != "all":
-            raise UsageError(f"data set {dataset.name!r} has no factors to score against; use --metrics none")
+        with _status(quiet) as say:
+            scores = evaluate(
+                run,
+                dataset,
+                metrics=names,
+                representation=representation,
+                train=train,
+                test=test,
+                points=points,
+                seed=seed,
+                progress=say,
+            )
     result = {
         "run": str(path),
         "step": run.info["step"],
@@ -121,9 +120,13 @@ def _evaluate_run(
         "scores": {name: score.to_json() for name, score in scores.items()},
     }
     write_json(path / "scores.json", result)
+    left_out = names == "all" and has_no_factors(dataset)
     if not quiet:
         _print_summary(run, dataset, summary)
         _print_scores(scores)
+        if left_out:
+            others = "The other scores" if scores else "Scores"
+            print(f"{others} need factors, and {dataset.name} has none that vary: {_GIVE_FACTORS}")
         print(f"wrote {path / 'scores.json'}")
     matrices = {title: scores[name].parts[part] for title, (name, part) in MATRICES.items() if name in scores}
     if matrices and isinstance(dataset, FactorDataset):
@@ -148,14 +151,18 @@ def _status(quiet: bool) -> Iterator[Callable[[str], None]]:
 
 
 def _score_file(path: Path, names: Any, seed: int, json: bool) -> None:
-    from unbraid.data.npz import read_array
+    from unbraid.data.npz import array_names, read_array
     from unbraid.metrics import score_codes
 
-    scores = score_codes(read_array(path, "codes"), read_array(path, "factors"), metrics=names, seed=seed)
+    codes = read_array(path, "codes")
+    factors = read_array(path, "factors") if "factors" in array_names(path) else None
+    scores = score_codes(codes, factors, metrics=names, seed=seed)
     if json:
         print(json_module.dumps({name: score.to_json() for name, score in scores.items()}, allow_nan=False))
-    else:
-        _print_scores(scores)
+        return
+    _print_scores(scores)
+    if names == "all" and factors is None:
+        print(f"The other scores need factors: put an array 'factors' [n, K] into {path}.")
 
 
 def _print_summary(run: Run, dataset: ImageDataset, summary: Summary) -> None:

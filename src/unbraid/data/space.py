@@ -19,6 +19,8 @@ Choice = int | slice | Sequence[int]
 class FactorSpace:
     """Names, sizes and kinds of the factors; every combination of their values is one point, the last factor fastest.
 
+    A space without factors, all of them fixed, has one point.
+
     >>> space = FactorSpace(("shape", "x"), (3, 4), ("categorical", "ordinal"))
     >>> space.index([[2, 1]]), space.factors([9])
     (array([9]), array([[2, 1]]))
@@ -64,7 +66,7 @@ class FactorSpace:
             raise UsageError(f"index must be one-dimensional, got shape {positions.shape}")
         if positions.size and (positions.min() < 0 or positions.max() >= len(self)):
             raise UsageError(f"index must lie in 0..{len(self) - 1}, got {positions.min()}..{positions.max()}")
-        return positions[:, None] // self._strides() % np.array(self.sizes)
+        return positions[:, None] // self._strides() % np.array(self.sizes, dtype=np.int64)
 
     def sample(self, n: int, rng: np.random.Generator) -> np.ndarray:
         """``n`` rows of factor values, independent and uniform: int64 ``[n, K]``."""
@@ -106,7 +108,7 @@ class FactorSpace:
         return "ordinal" if kind == "periodic" and chosen < self.sizes[position] else kind
 
     def _strides(self) -> np.ndarray:
-        return np.cumprod((1, *self.sizes[:0:-1]), dtype=np.int64)[::-1]
+        return np.array([prod(self.sizes[k + 1 :]) for k in range(len(self.sizes))], dtype=np.int64)
 
 
 def _picked(choice: slice | Sequence[int], size: int) -> tuple[int, ...]:

@@ -1,6 +1,6 @@
 """Scores of codes against factors, on plain arrays; nothing here knows of models, files or torch."""
 
-from unbraid.metrics._evaluate import evaluate, score_codes
+from unbraid.metrics._evaluate import evaluate, has_no_factors, score_codes
 from unbraid.metrics._registry import METRICS, Metric
 from unbraid.metrics._score import Score
 from unbraid.metrics.beta_vae import beta_vae
@@ -41,6 +41,7 @@ __all__ = [
     "explicitness",
     "factor_vae",
     "gaussian_total_correlation",
+    "has_no_factors",
     "infomec",
     "irs",
     "jemmig",

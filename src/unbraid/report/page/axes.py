@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["Scale", "linear_ticks", "number"]
+__all__ = ["Scale", "linear_ticks", "number", "without_dust"]
 
 
 def number(value: float | None, digits: int = 3) -> str:
@@ -33,6 +33,15 @@ def number(value: float | None, digits: int = 3) -> str:
     else:
         text = f"{value:.2g}"
     return text.replace("-", "−") if value < 0 else text
+
+
+def without_dust(value: float) -> float:
+    """A number whose last bits are what is left of rounding: nearer to zero than 1e-12 it is zero.
+
+    >>> [without_dust(v) for v in (-2.2e-14, 0.1)]
+    [0.0, 0.1]
+    """
+    return 0.0 if abs(value) < 1e-12 else value
 
 
 def linear_ticks(low: float, high: float, count: int = 5) -> list[float]:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from unbraid.errors import UsageError
-from unbraid.report.page.folder import read_folder
+from unbraid.report.page.folder import plugin_words, read_folder
 from unbraid.report.page.model import Choices, look
 from unbraid.report.page.run_sections import gaps, headline, run_sections, tiles
 from unbraid.report.page.shell import page
@@ -57,13 +57,14 @@ def make_report(
     """The HTML of :func:`write_report`."""
     folders = [Path(path) for path in paths]
     _check(folders)
-    made_by = shlex.join(["unbraid", "report", *map(str, folders)])
     chosen = choices or Choices()
     if (folders[0] / STUDY).exists():
         from unbraid.report.page.study_sections import study_page
 
-        return study_page(folders[0], made_by)
+        return study_page(folders[0])
     looks = [look(folder, chosen, say) for folder in [read_folder(path) for path in folders]]
+    plugins = plugin_words(*(one.folder.info for one in looks))
+    made_by = shlex.join(["unbraid", *plugins, "report", *map(str, folders)])
     if len(looks) > 1:
         from unbraid.report.page.comparison import comparison_page
 

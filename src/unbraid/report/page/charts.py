@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unbraid.report.page.axes import Scale, number
+from unbraid.report.page.axes import Scale, number, without_dust
 from unbraid.report.page.markup import Html, tag
 from unbraid.report.page.palette import SERIES
 
@@ -188,10 +188,12 @@ def bars(rows: Sequence[Bar], title: str, *, x_label: str, top: float | None = N
             at = across(bar.diamond)
             body.append(tag("path", d=f"M{at - 5} {y + row / 2}l5 -5 5 5 -5 5z", class_="diamond"))
             end = max(end, at + 5)
-        body.append(_text(number(bar.value), end + 6, y + 14))
+        body.append(_text(number(without_dust(bar.value)), end + 6, y + 14))
     body.append(_text(x_label, left, _TOP + row * len(rows) + 16))
     known = [f", published {number(bar.diamond)}" if bar.diamond is not None else "" for bar in rows]
-    told = "; ".join(f"{bar.name} {number(bar.value)}{more}" for bar, more in zip(rows, known, strict=True))
+    told = "; ".join(
+        f"{bar.name} {number(without_dust(bar.value))}{more}" for bar, more in zip(rows, known, strict=True)
+    )
     return _svg(body, f"{title}: {told}", (WIDTH, height))
 
 

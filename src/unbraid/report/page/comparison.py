@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from shlex import quote
 
 from unbraid.metrics import METRICS
 from unbraid.report.page.axes import number
@@ -214,7 +213,7 @@ def _matrices(looks: Sequence[Look], names: Sequence[str]) -> Section | None:
 def _reproduce(looks: Sequence[Look], names: Sequence[str], made_by: str) -> Section:
     blocks: list[Html] = []
     for name, one in zip(names, looks, strict=True):
-        blocks += [tag("h3", name), command(one.folder.train), command(f"unbraid report {quote(str(one.folder.path))}")]
+        blocks += [tag("h3", name), command(one.folder.train), command(one.folder.report)]
     return section(
         "Reproduce it",
         tag("p", "The command that trains each run, the one for its own page, and the one for this page:"),

@@ -6,6 +6,7 @@ import csv
 import shlex
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from unbraid.metrics import Score
 from unbraid.training.files import read_json
 from unbraid.training.run import CHECKPOINT, EVALUATIONS, HISTORY, INFO
 
-__all__ = ["Folder", "Gap", "History", "Stored", "read_folder", "read_history", "train_command"]
+__all__ = ["Folder", "Gap", "History", "Stored", "plugin_words", "read_folder", "read_history", "train_command"]
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,19 @@ class Folder:
     def train(self) -> str:
         """The command that trains this run."""
         return train_command(self.info, self.path)
+
+    @property
+    def evaluate(self) -> str:
+        """The command that measures this run."""
+        return self._command("evaluate")
+
+    @property
+    def report(self) -> str:
+        """The command that makes this run's page."""
+        return self._command("report")
+
+    def _command(self, name: str) -> str:
+        return shlex.join(["unbraid", *plugin_words(self.info), name, str(self.path)])
 
 
 def read_folder(path: Path) -> Folder:
@@ -176,7 +190,7 @@ def _stored(folder: Folder) -> Stored | None:
             summary = record.get("summary")
         except (UsageError, KeyError, TypeError, ValueError, AttributeError) as error:
             why = f"{name} cannot be read ({error})"
-            folder.gaps.append(Gap("stored scores", why, f"unbraid evaluate {shlex.quote(str(folder.path))}"))
+            folder.gaps.append(Gap("stored scores", why, folder.evaluate))
             continue
         step = record.get("step")
         return Stored(
@@ -196,7 +210,8 @@ def train_command(info: dict[str, Any], path: Path) -> str:
     >>> train_command({"objective": {"name": "vae", "options": {"latents": 4}}, "seed": 3, "step": 9}, Path("runs/a"))
     'unbraid train vae --data NAME --latents 4 --steps 9 --seed 3 --out runs/a'
     """
-    words = ["unbraid", "train", str(_inside(info, "objective", "name") or "OBJECTIVE"), "--data", _data_name(info)]
+    objective = str(_inside(info, "objective", "name") or "OBJECTIVE")
+    words = ["unbraid", *plugin_words(info), "train", objective, "--data", _data_name(info)]
     options = _inside(info, "objective", "options")
     for key, value in (options if isinstance(options, dict) else {}).items():
         words += _option(str(key), value)
@@ -216,16 +231,31 @@ def train_command(info: dict[str, Any], path: Path) -> str:
     return shlex.join([*words, "--out", str(path)])
 
 
+def plugin_words(*records: dict[str, Any]) -> list[str]:
+    """The files of own code that runs were started with, as the command takes them.
+
+    >>> plugin_words({"command": ["unbraid", "--plugin=mine.py", "train", "vae"]})
+    ['--plugin', 'mine.py']
+    """
+    files = dict.fromkeys(file for info in records for file in _given(info, "--plugin"))
+    return [word for file in files for word in ("--plugin", file)]
+
+
 def _planned(info: dict[str, Any]) -> int:
     """The steps that a run was started for, where the command line that started it says so; otherwise 0."""
+    return next((int(value) for value in _given(info, "--steps") if value.isdecimal()), 0)
+
+
+def _given(info: dict[str, Any], option: str) -> list[str]:
+    """The values of an option in the command line that started a run, written ``--option value`` or with ``=``."""
     started = info.get("command")
-    given = list(map(str, started)) if isinstance(started, list) else []
-    for place, word in enumerate(given):
+    words = list(map(str, started)) if isinstance(started, list) else []
+    found = []
+    for word, following in zip_longest(words, words[1:], fillvalue=""):
         name, _, value = word.partition("=")
-        found = value or "".join(given[place + 1 : place + 2])
-        if name == "--steps" and found.isdecimal():
-            return int(found)
-    return 0
+        if name == option and (value or following):
+            found.append(value or following)
+    return found
 
 
 def _option(name: str, value: Any) -> list[str]:

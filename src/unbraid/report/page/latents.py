@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from shlex import quote
-
 import numpy as np
 
 from unbraid.data import FactorDataset
@@ -54,7 +52,7 @@ def reconstructions(look: Look) -> Section | None:
 
 def _image_words(look: Look, place: int) -> str:
     text = f"Image {place}"
-    if isinstance(look.dataset, FactorDataset):
+    if isinstance(look.dataset, FactorDataset) and look.names:
         values = look.dataset.space.factors(np.array([place]))[0]
         text += " (" + ", ".join(f"{n} {v}" for n, v in zip(look.dataset.space.names, values, strict=True)) + ")"
     return f"{text} above, its reconstruction below"
@@ -121,7 +119,7 @@ def information(look: Look) -> Section | None:
     hint = None
     if absent:
         text = f"Missing: the matrix of {' and that of '.join(absent)}, which the scores do not include."
-        hint = note(text, try_=f"unbraid evaluate {quote(str(look.folder.path))} --metrics mig,dci")
+        hint = note(text, try_=f"{look.folder.evaluate} --metrics mig,dci")
     return section(
         "Which latent knows which factor",
         figure(RUN["matrices"], tag("div", shown, class_="grid wide")) if shown else None,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -21,8 +20,9 @@ from unbraid.training.run import CHECKPOINT
 __all__ = ["QUICK", "Choices", "Look", "look"]
 
 QUICK = ("mig", "dci", "sap", "modularity", "mcc", "gaussian_total_correlation")
-"""Computed where no scores are stored: a few seconds, and enough for every picture."""
+"""Computed where no scores are stored and factors are known: a few seconds, and enough for every picture."""
 SAMPLE, TRAIN, TEST = 1000, 3000, 1500
+GROUPS = (500, 250)
 WIDE = 64
 """Models with more latents than that (flows have one per pixel) are not walked through."""
 
@@ -86,9 +86,9 @@ def look(folder: Folder, choices: Choices, say: Callable[[str], None] = lambda _
         say(f"{folder.path}: looking at the model")
         _see(found, run, found.dataset, choices)
         _measure(found, run, found.dataset, choices, say)
-    if found.scores is None and (found.dataset is None or isinstance(found.dataset, FactorDataset)):
+    if found.scores is None and (found.dataset is None or found.names):
         why = "not computed, as asked (--no-scores)" if not choices.compute and run is not None else "none are stored"
-        folder.gaps.append(Gap("scores", why, f"unbraid evaluate {shlex.quote(str(folder.path))}"))
+        folder.gaps.append(Gap("scores", why, folder.evaluate))
     return found
 
 
@@ -116,7 +116,7 @@ def _use_stored(found: Look, choices: Choices) -> None:
             Gap(
                 "scores of the model as it is now",
                 f"{stored.source} was measured at step {stored.step}, the run is at step {found.folder.step}",
-                f"unbraid evaluate {shlex.quote(str(found.folder.path))}",
+                found.folder.evaluate,
             )
         )
 
@@ -129,7 +129,7 @@ def _open(found: Look, choices: Choices) -> Run | None:
         run = open_run(folder.path)
         found.dataset = load(choices.data) if choices.data else run.data()
     except UsageError as error:
-        remedy = f"unbraid report {shlex.quote(str(folder.path))} --data NAME"
+        remedy = f"{folder.report} --data NAME"
         folder.gaps.append(Gap("everything that needs the data", str(error), remedy))
         return None
     if not (folder.path / CHECKPOINT).exists():
@@ -157,7 +157,7 @@ def _see(found: Look, run: Run, data: ImageDataset, choices: Choices) -> None:
     if "reconstruction" in told and found.reconstruction is None:
         found.reconstruction = float(told["reconstruction"].mean(dtype=np.float64))
     found.codes, found.spread = codes, codes.var(axis=0)
-    if isinstance(data, FactorDataset):
+    if isinstance(data, FactorDataset) and found.names:
         found.factors = data.space.factors(index)
     found.decodes = type(run.objective).decode is not Objective.decode
     if not found.decodes:
@@ -171,21 +171,30 @@ def _see(found: Look, run: Run, data: ImageDataset, choices: Choices) -> None:
 
 
 def _measure(found: Look, run: Run, data: ImageDataset, choices: Choices, say: Callable[[str], None]) -> None:
-    if found.scores is not None or not choices.compute or not isinstance(data, FactorDataset):
+    if found.scores is not None or not choices.compute or not (choices.metrics or found.names):
         return
     metrics = choices.metrics or QUICK
-    groups = (500, 250)
     named = "all scores" if metrics == "all" else ", ".join(metrics)
-    say(f"{found.folder.path}: computing {named} on {TRAIN + TEST:,} images")
+    say(f"{found.folder.path}: computing {named} on {TRAIN + TEST if found.names else TRAIN:,} images")
     try:
-        found.scores = evaluate(run, data, metrics, train=TRAIN, test=TEST, points=groups, seed=choices.seed)
+        found.scores = evaluate(run, data, metrics, train=TRAIN, test=TEST, points=GROUPS, seed=choices.seed)
     except UsageError as error:
         found.folder.gaps.append(Gap("scores", str(error)))
         found.scores = {}
         return
-    interventions = any(METRICS[name].needs == "interventions" for name in found.scores)
-    found.scores_from = (
+    found.scores_from = _computed_from(found, found.scores)
+
+
+def _computed_from(found: Look, names: Iterable[str]) -> str:
+    """On how much the scores of the page were computed, and how to get better ones."""
+    if not found.names:  # without a grid of factors nothing is learnt and judged
+        return (
+            f"Computed for this page on {TRAIN:,} images: quick and somewhat rough. "
+            f"`{found.folder.evaluate}` measures with 10,000, all scores that need no grid of factors, and stores them."
+        )
+    interventions = any(METRICS[name].needs == "interventions" for name in names)
+    return (
         f"Computed for this page on {TRAIN:,} images to learn from and {TEST:,} to judge on"
-        f"{f', {groups[0]} and {groups[1]} groups' if interventions else ''}: quick and somewhat rough. "
-        f"`unbraid evaluate {found.folder.path}` measures with 10,000 and 5,000, all scores, and stores them."
+        f"{f', {GROUPS[0]} and {GROUPS[1]} groups' if interventions else ''}: quick and somewhat rough. "
+        f"`{found.folder.evaluate}` measures with 10,000 and 5,000, all scores, and stores them."
     )

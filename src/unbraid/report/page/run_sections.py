@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from shlex import quote
 
 from unbraid.data import FactorDataset
 from unbraid.report.page.axes import number
@@ -147,8 +146,8 @@ def _configuration(look: Look) -> Section:
         command(look.folder.train) if info else None,
         held,
         tag("p", "And these measure it and make this page again:"),
-        command(f"unbraid evaluate {quote(str(look.folder.path))}"),
-        command(f"unbraid report {quote(str(look.folder.path))}"),
+        command(look.folder.evaluate),
+        command(look.folder.report),
         tag("h3", "Hyperparameters") if look.folder.options else None,
         options if look.folder.options else None,
         tag("h3", "Environment") if about else None,

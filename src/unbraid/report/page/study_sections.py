@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter, defaultdict
 from pathlib import Path
-from shlex import quote
 
 import polars as pl
 
 from unbraid.errors import UsageError
 from unbraid.report.page.captions import ANSWERS, STUDY
 from unbraid.report.page.charts import bullet
-from unbraid.report.page.folder import Gap
+from unbraid.report.page.folder import Gap, plugin_words
 from unbraid.report.page.markup import Html, Section, command, figure, fragment, note, section, tag
 from unbraid.report.page.run_sections import gaps
 from unbraid.report.page.shell import page
@@ -21,6 +21,8 @@ from unbraid.report.page.words import score_name
 from unbraid.study import ANALYSES, PRESETS, Coverage, StudyFolder, coverage, make_table, open_study
 from unbraid.study.analysis import METRICS, QUESTIONS, findings, metrics_of
 from unbraid.study.published import compare, imitated, load
+from unbraid.training.files import read_json
+from unbraid.training.run import INFO
 
 __all__ = ["study_page"]
 
@@ -30,10 +32,11 @@ _ROWS = 4000
 """Rows of the table of runs in the page; all of them are in the study's table.parquet."""
 
 
-def study_page(path: Path, made_by: str) -> str:
+def study_page(path: Path) -> str:
     """The HTML of a study's report."""
     folder = open_study(path)
     found, table = coverage(folder), make_table(folder)
+    made_by = _command(folder, "report", str(path))
     measured = table.filter(pl.col("status") == "evaluated")
     sections: list[Section | None] = [_coverage(folder, found)]
     if len(measured):
@@ -64,7 +67,13 @@ def _tiles(folder: StudyFolder, found: Coverage) -> Html:
 def _continue(folder: StudyFolder, *words: str) -> str:
     """The command that goes on with a study."""
     name = folder.study.name if folder.study.name in PRESETS else "FILE.toml"
-    return " ".join(["unbraid study run", name, "--out", quote(str(folder.path)), *words])
+    return _command(folder, "study", "run", name, "--out", str(folder.path), *words)
+
+
+def _command(folder: StudyFolder, *words: str) -> str:
+    """A command with the files of own code that the study's first run was started with."""
+    first = min(folder.path.glob(f"runs/*/{INFO}"), default=None)
+    return shlex.join(["unbraid", *(plugin_words(read_json(first)) if first else ()), *words])
 
 
 def _gaps(folder: StudyFolder, found: Coverage, measured: int) -> list[Gap]:
@@ -192,6 +201,6 @@ def _reproduce(folder: StudyFolder, made_by: str) -> Section:
         "Reproduce it",
         tag("p", "Go on with the study, write its answers as tables and plots, and make this page again:"),
         command(_continue(folder)),
-        command(f"unbraid study report {quote(str(folder.path))}"),
+        command(_command(folder, "study", "report", str(folder.path))),
         command(made_by),
     )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from unbraid.report.page.axes import number
+from unbraid.report.page.axes import number, without_dust
 from unbraid.report.page.markup import Html, tag, words
 from unbraid.report.page.palette import shade
 
@@ -38,7 +38,7 @@ def heat_table(
         cells = [
             tag(
                 "td",
-                "" if np.isnan(value) else f"{value:.{digits}f}".replace("-", "−"),
+                "" if np.isnan(value) else _fixed(value, digits),
                 tag("span", " (framed)", class_="unseen") if marked is not None and marked[i, j] else None,
                 class_=shade(value, low, top) + (" marked" if marked is not None and marked[i, j] else ""),
             )
@@ -94,6 +94,11 @@ def data_table(
     return tag("div", box, tag("p", f"{len(rows):,} rows", class_="count", aria_live="polite"), scroll(table, title))
 
 
+def _fixed(value: float, digits: int) -> str:
+    """A number with so many digits after the point; what rounds to zero has no sign."""
+    return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")
+
+
 def _key(value: object) -> object:
     return value[1] if isinstance(value, tuple) else value
 
@@ -111,7 +116,7 @@ def _cell(value: object, right: bool, digits: int) -> Html:
     elif isinstance(shown, int):
         text = f"{shown}"
     else:
-        text = number(shown, digits)
+        text = number(None if shown is None else without_dust(shown), digits)
     sort = f"{key!r}" if isinstance(key, int | float) and key == key else ("" if key is None or right else str(key))
     return tag("td", text, class_="num" if right else None, data_key=sort)
 
