@@ -72,21 +72,22 @@ def test_a_population_of_workers_gives_the_same_tree(whole, tmp_path):
     assert told(run(TINY, tmp_path / "tree", ProcessEngine(2))) == told(whole)
 
 
-def test_a_recursion_killed_at_any_point_ends_with_the_same_tree(whole, tmp_path):
+def test_a_recursion_killed_at_any_point_and_moved_ends_with_the_same_tree(whole, tmp_path):
     script = f"""
         import sys
         sys.path[:0] = [{str(TESTS)!r}, {str(TESTS / "selection")!r}]
         from tiny_recursion import TINY, run
         run(TINY, {str(tmp_path / "tree")!r})
     """
-    for stage in ("metaepochs/leaf00_depth00/generations/001", "labels/leaf01*"):
+    for stage in ("metaepochs/leaf00_depth00/generations/001", "labels/leaf01*", "final/generations/001"):
         process = subprocess.Popen([sys.executable, "-c", textwrap.dedent(script)], env=os.environ)
         while process.poll() is None and not list((tmp_path / "tree").glob(stage)):
             time.sleep(0.01)
         process.send_signal(signal.SIGKILL)
         process.wait()
     assert (tmp_path / "tree" / TREE).exists()
-    assert told(run(TINY, tmp_path / "tree")) == told(whole)
+    moved = (tmp_path / "tree").rename(tmp_path / "moved")
+    assert told(run(TINY, moved)) == told(whole)
 
 
 def test_a_finished_recursion_is_opened_again_and_other_settings_are_refused(whole):

@@ -22,7 +22,7 @@ from unbraid.selection.members import RESULT
 from unbraid.selection.population import Member, Population, Result
 from unbraid.selection.processes import ProcessEngine
 from unbraid.selection.progress import PopulationProgress, make_population_progress
-from unbraid.selection.scoring import dci_score, find_score, mig_score
+from unbraid.selection.scoring import dci_score, find_score, mig_score, without_place
 from unbraid.selection.source import Source, factors_of
 from unbraid.training.files import exclusive, read_json
 from unbraid.training.progress import ProgressKind
@@ -208,7 +208,10 @@ def _open_or_begin(folder: Path, population: Population, data: ImageDataset, see
         asked.save()
         return asked
     stored = open_evolution(folder)
-    before, now = (dataclasses.asdict(found.population) | {"seed": found.seed} for found in (stored, asked))
+    before, now = (
+        dataclasses.asdict(found.population) | {"seed": found.seed, "score": without_place(found.population.score)}
+        for found in (stored, asked)
+    )
     for key, value in now.items():
         if key not in BUDGET and before[key] != value:
             raise UsageError(

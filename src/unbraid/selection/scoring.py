@@ -8,6 +8,7 @@ never sees them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -22,7 +23,7 @@ from unbraid.options import check_options, parse_name
 from unbraid.selection.source import factors_of
 from unbraid.training import Run
 
-__all__ = ["SCORES", "ScoreFunction", "Verdict", "find_score", "metric_score", "udr_score"]
+__all__ = ["SCORES", "ScoreFunction", "Verdict", "find_score", "metric_score", "udr_score", "without_place"]
 
 ScoreFunction = Callable[..., "float | Verdict"]
 
@@ -68,6 +69,15 @@ def find_score(text: str) -> tuple[ScoreFunction, dict[str, Any]]:
         raise UsageError(f"score {text!r}: {error}") from error
     options = check_options(f"score {text!r}", found, parse_name(words)[1], given=("runs", "data", "seed"))
     return found, options
+
+
+def without_place(text: str) -> str:
+    """A score's text without the folder of its labels, which may have been moved together with the population.
+
+    >>> without_place("surrogate-mig:store=/a/b/labels,leaf_runs=1")
+    'surrogate-mig:store=labels,leaf_runs=1'
+    """
+    return re.sub(r"(?<=[:,]store=)[^,]*/", "", text)
 
 
 def udr_score(runs: Sequence[Run], data: ImageDataset, *, seed: int = 0, images: int = 1000) -> Verdict:
