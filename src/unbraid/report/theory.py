@@ -88,8 +88,8 @@ def _budget(axis: Any, found: Inspection) -> None:
 def _landscape(axis: Any, found: Inspection) -> None:
     """The KL of one latent over the size of its mean and its variance; it is cheap only where it knows nothing."""
     seen = _posterior(found)
-    low = min(float(seen.variance.min()) / 2, 0.02)
-    mean, variance = np.meshgrid(np.linspace(0, 2, 101), np.geomspace(low, 2, 101))
+    low, high = min(float(seen.variance.min()) / 2, 0.02), max(2.0, 1.5 * float(seen.variance.max()))
+    mean, variance = np.meshgrid(np.linspace(0, 2, 101), np.geomspace(low, high, 101))
     kl = 0.5 * (mean**2 + variance - np.log(variance) - 1)
     levels = [0, 0.05, 0.2, 0.5, 1, 1.5, 2, 3, 4, 6, 8]
     axis.contourf(mean, variance, kl, levels=levels, cmap="Greys", alpha=0.55, extend="max")
@@ -107,6 +107,7 @@ def _landscape(axis: Any, found: Inspection) -> None:
     )
     axis.set_yscale("log")
     axis.set_xlim(0, 2)
+    axis.set_ylim(low, high)
     axis.set_xlabel("spread of the mean code")
     axis.set_ylabel("$\\sigma^2$")
     axis.set_title("KL of a latent in nats; dots are latents", fontsize=9, loc="left")
