@@ -1,6 +1,7 @@
 """Scores of codes against factors, on plain arrays; nothing here knows of models, files or torch."""
 
-from unbraid.metrics._evaluate import evaluate, has_no_factors, score_codes
+from unbraid.metrics._evaluate import evaluate, score_codes
+from unbraid.metrics._off_grid import has_no_factors
 from unbraid.metrics._registry import METRICS, Metric
 from unbraid.metrics._score import Score
 from unbraid.metrics.beta_vae import beta_vae

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from inspect import signature
-from typing import Any, Protocol, TypeGuard
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,13 +21,20 @@ from unbraid.metrics._encode import (
     is_stochastic,
 )
 from unbraid.metrics._interventions import draw_groups, draw_pairs
-from unbraid.metrics._measured import applies_to_measured, evaluate_measured, has_measured_factors
+from unbraid.metrics._off_grid import (
+    PlainData,
+    applicable,
+    evaluate_off_grid,
+    has_measured_factors,
+    has_no_factors,
+    without_factors,
+)
 from unbraid.metrics._registry import Metric, Needs, choose, metric
 from unbraid.metrics._score import Score, check_arrays, check_codes, check_kinds, generator
 from unbraid.metrics.beta_vae import score_pairs
 from unbraid.metrics.factor_vae import score_groups
 
-__all__ = ["evaluate", "has_no_factors", "score_codes"]
+__all__ = ["evaluate", "score_codes"]
 
 _Sample = tuple[np.ndarray, np.ndarray | None]
 _FROM_CODES: tuple[Needs, ...] = ("codes", "sample", "train and test")
@@ -35,21 +42,6 @@ _PARTS = ("train", "test", "pairs", "groups")
 """What images are drawn for: independent ones, BetaVAE's pairs, FactorVAE's groups."""
 _SET_BY_CALLER = ("codes", "factors", "encode", "data", "test", "seed", "batch", "train", "plain")
 """Arguments of scores that the evaluation decides, so that they cannot be options of a single one."""
-
-
-class PlainData(Protocol):
-    """Images to draw from, as :class:`unbraid.data.ImageDataset` offers them."""
-
-    def images(self, index: Any, rng: np.random.Generator | None = None) -> np.ndarray: ...
-    def sample_index(self, n: int, rng: np.random.Generator) -> np.ndarray: ...
-
-
-def has_no_factors(data: Any) -> TypeGuard[PlainData]:
-    """Whether a data set offers images and nothing to score against: it knows no factors, or all of them are fixed."""
-    space = getattr(data, "space", None)
-    if space is not None:
-        return not space.names
-    return hasattr(data, "sample_index") and not has_measured_factors(data)
 
 
 def evaluate(
@@ -88,10 +80,9 @@ def evaluate(
     """
     chosen = choose(metrics, (*_FROM_CODES, "interventions"))
     _refuse_models(chosen)
-    if has_measured_factors(data):
-        if metrics == "all":
-            chosen = [entry for entry in chosen if applies_to_measured(entry)]
-        return evaluate_measured(
+    if has_measured_factors(data) or has_no_factors(data):
+        chosen = applicable(chosen, data, representation, by_name=metrics != "all")
+        return evaluate_off_grid(
             run_or_encode,
             data,
             chosen,
@@ -102,14 +93,6 @@ def evaluate(
             batch_size=batch_size,
             progress=progress,
         )
-    if has_no_factors(data):
-        chosen = _without_factors(chosen, by_name=metrics != "all")
-        if _has_one_code(data, representation):
-            if metrics == "all":
-                return {}
-            raise UsageError("the data set shows a single image; a score of codes needs at least two different ones")
-        extra = _check_options(options, chosen)
-        return _evaluate_plain(run_or_encode, data, chosen, representation, train, extra, seed, batch_size, progress)
     if min(train, test, batch) < 2:
         raise UsageError(f"train, test and batch must be at least 2, got {train}, {test}, {batch}")
     space = check_space(data)
@@ -160,47 +143,6 @@ def evaluate(
             )
         scores[entry.name] = score.with_settings(seconds=time.perf_counter() - began, **about)
     return scores
-
-
-def _has_one_code(data: Any, representation: Representation) -> bool:
-    """Whether a data set shows a single image, whose code is the same every time."""
-    single = hasattr(data, "__len__") and len(data) == 1
-    return single and representation == "mean" and not is_stochastic(data)
-
-
-def _without_factors(chosen: Sequence[Metric], *, by_name: bool) -> list[Metric]:
-    """Those of the chosen scores that look at codes alone; others that were asked for by name are refused."""
-    refused = [entry.name for entry in chosen if entry.needs != "codes"]
-    if refused and by_name:
-        alone = ", ".join(entry.name for entry in choose("all", ("codes",)))
-        raise UsageError(
-            f"there are no factors to score against, which {', '.join(refused)} cannot do without; "
-            f"scores of the codes alone: {alone}"
-        )
-    return [entry for entry in chosen if entry.needs == "codes"]
-
-
-def _evaluate_plain(
-    run_or_encode: Any,
-    data: PlainData,
-    chosen: Sequence[Metric],
-    representation: Representation,
-    images: int,
-    options: Mapping[str, Mapping[str, Any]],
-    seed: int,
-    batch_size: int,
-    progress: Callable[[str], None] | None,
-) -> dict[str, Score]:
-    """The chosen scores of the codes of images drawn from a data set without factors."""
-    if images < 2:
-        raise UsageError(f"train must be at least 2, got {images}")
-    say = progress or (lambda _: None)
-    index = data.sample_index(images, generator(seed))
-    began = time.perf_counter()
-    codes = _encode(run_or_encode, data, {"train": index}, representation, seed, batch_size, say)["train"][:]
-    about = {"representation": representation, "encoding_seconds": time.perf_counter() - began}
-    scores = _score_sample(chosen, (codes, None), None, None, seed, options, say)
-    return {name: score.with_settings(**about) for name, score in scores.items()}
 
 
 def _encode(
@@ -256,28 +198,17 @@ def score_codes(
         if entry.needs == "interventions":
             raise UsageError(f"{entry.name} draws its own images; call unbraid.metrics.{entry.name}(encode, data)")
     if factors is None:
-        chosen = _without_factors(chosen, by_name=metrics != "all")
+        chosen = without_factors(chosen, by_name=metrics != "all")
     sample: _Sample = (check_codes(codes), None) if factors is None else check_arrays(codes, factors)
     if kinds is not None and sample[1] is not None:
         check_kinds(kinds, sample[1])
     extra = _check_options(options, chosen)
-    return _score_sample(chosen, sample, test, kinds, seed, extra, progress or (lambda _: None))
-
-
-def _score_sample(
-    chosen: Iterable[Metric],
-    sample: _Sample,
-    test: tuple[ArrayLike, ArrayLike] | None,
-    kinds: Sequence[str] | None,
-    seed: int,
-    options: Mapping[str, Mapping[str, Any]],
-    say: Callable[[str], None],
-) -> dict[str, Score]:
     scores = {}
     for entry in chosen:
-        say(entry.name)
+        if progress is not None:
+            progress(entry.name)
         began = time.perf_counter()
-        score = _call(entry, sample, test, kinds, seed, options.get(entry.name, {}))
+        score = _call(entry, sample, test, kinds, seed, extra.get(entry.name, {}))
         scores[entry.name] = score.with_settings(seconds=time.perf_counter() - began)
     return scores
 
