@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["Scale", "linear_ticks", "number", "without_dust"]
+__all__ = ["Scale", "label_ticks", "linear_ticks", "number", "without_dust"]
 
 
 def number(value: float | None, digits: int = 3) -> str:
@@ -58,6 +58,19 @@ def linear_ticks(low: float, high: float, count: int = 5) -> list[float]:
     step = next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= rough * 0.999)
     first = math.ceil(low / step - 1e-9)
     return [round(i * step, 12) for i in range(first, math.floor(high / step + 1e-9) + 1)]
+
+
+def label_ticks(ticks: Sequence[float]) -> list[tuple[float, str]]:
+    """Ticks and the words beside them, with so many digits that no two read the same.
+
+    >>> label_ticks([122.0, 122.5]), label_ticks([0.0, 0.5])
+    ([(122.0, '122.0'), (122.5, '122.5')], [(0.0, '0'), (0.5, '0.5')])
+    """
+    labels = [number(tick) for tick in ticks]
+    if len(set(labels)) < len(labels):
+        places = max(len(f"{tick:.12f}".rstrip("0").partition(".")[2]) for tick in ticks)
+        labels = [f"{tick:,.{places}f}".replace("-", "−") for tick in ticks]
+    return list(zip(ticks, labels, strict=True))
 
 
 @dataclass(frozen=True)

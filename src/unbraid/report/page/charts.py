@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unbraid.report.page.axes import Scale, number, without_dust
+from unbraid.report.page.axes import Scale, label_ticks, number, without_dust
 from unbraid.report.page.markup import Html, tag
 from unbraid.report.page.palette import SERIES
 
@@ -147,9 +147,9 @@ def strips(groups: Sequence[Series], title: str, *, x_label: str) -> Html:
     across = Scale.over(values, left, WIDTH - _RIGHT, pad=0.04)
     body: list[Html] = [tag("text", title, x=0, y=14, class_="name")]
     bottom = _TOP + row * len(groups)
-    for tick in across.ticks():
+    for tick, label in label_ticks(across.ticks()):
         at = across(tick)
-        body += [tag("path", d=f"M{at} {_TOP}V{bottom}", class_="grid"), _text(number(tick), at, bottom + 15, "middle")]
+        body += [tag("path", d=f"M{at} {_TOP}V{bottom}", class_="grid"), _text(label, at, bottom + 15, "middle")]
     body.append(_text(x_label, (left + WIDTH - _RIGHT) / 2, height - 2, "middle"))
     for place, one in enumerate(groups):
         middle = _TOP + row * (place + 0.5)
@@ -259,17 +259,16 @@ def _frame(
     body = [tag("text", title, x=0, y=14, class_="name")]
     if y_label.strip():
         body.append(_text(y_label.strip(), width - 2, 14, "end"))
-    for tick in y.ticks():
+    for tick, label in label_ticks(y.ticks()):
         at = y(tick)
         body.append(tag("path", d=f"M{_LEFT} {at}H{width - _RIGHT}", class_="grid"))
-        body.append(_text(number(tick), _LEFT - 7, at + 4, "end"))
+        body.append(_text(label, _LEFT - 7, at + 4, "end"))
     below = height - _BOTTOM + 17
     if ends is not None:
         body += [_text(ends[0], _LEFT, below), _text(ends[1], width - _RIGHT, below, "end")]
     else:
-        body += [
-            _text(number(tick), x(tick), below, "middle") for tick in x.ticks(4 if width < WIDTH else 5, whole=whole)
-        ]
+        ticks = x.ticks(4 if width < WIDTH else 5, whole=whole)
+        body += [_text(label, x(tick), below, "middle") for tick, label in label_ticks(ticks)]
     body.append(_text(x_label, (_LEFT + width - _RIGHT) / 2, height - 6, "middle"))
     return body
 
