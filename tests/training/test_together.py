@@ -1,5 +1,12 @@
 """Several models at once are the models that separate training gives."""
 
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
@@ -9,10 +16,11 @@ from dots import Dots
 from unbraid import nets, objectives
 from unbraid.data import make_stream
 from unbraid.errors import UsageError
-from unbraid.training import open_run, train_together
+from unbraid.training import Diverged, open_run, train_together
 from unbraid.training.loop import Loop
 from unbraid.training.run import problem_of
 from unbraid.training.stacked import Stack, stackable
+from unbraid.training.together import _shares
 
 FILE = "checkpoint.safetensors"
 
@@ -33,7 +41,7 @@ def together(folder, way, *, objective=None, models=3, steps=12, **more):
         batch_size=16,
         precision="fp32",
         way=way,
-        **more,
+        **{"processes": 1, **more},
     )
 
 
@@ -149,3 +157,106 @@ def test_total_correlation_and_its_gradient_are_those_of_the_formula():
     stacked = [torch.stack([part.detach(), 0.5 * part.detach()]) for part in (mean, logvar, sample)]
     both = torch.vmap(nets.pairwise_total_correlation)(*stacked)
     assert both[1].item() == pytest.approx(nets.pairwise_total_correlation(*(part[1] for part in stacked)).item())
+
+
+@pytest.mark.parametrize(("objective", "same"), [(make(net="conv"), True), (make(), False)], ids=["conv", "mlp"])
+def test_two_processes_train_the_models_of_one(objective, same, tmp_path):
+    one = together(tmp_path / "one", "auto", objective=objective, models=5)
+    two = together(tmp_path / "two", "auto", objective=objective, models=5, processes=2)
+    for first, second in zip(one, two, strict=True):
+        assert first.finished
+        assert second.finished
+        if same:  # one after the other in both cases
+            assert (first.path / FILE).read_bytes() == (second.path / FILE).read_bytes()
+        assert np.allclose(first.history()["loss"], second.history()["loss"], rtol=1e-5)
+
+
+def test_two_processes_go_on_with_the_same_bytes(tmp_path):
+    together(tmp_path / "parts", "stacked", models=3, steps=8, processes=2)
+    together(tmp_path / "parts", "stacked", models=3, steps=20, processes=2)
+    together(tmp_path / "whole", "stacked", models=3, steps=20, processes=2)
+    for number in range(3):
+        one, other = (tmp_path / part / "stacked" / str(number) / FILE for part in ("whole", "parts"))
+        assert one.read_bytes() == other.read_bytes()
+
+
+def test_models_are_shared_out_evenly():
+    def sizes(models, count):
+        return [len(group) for group in _shares(list(range(models)), count)]
+
+    assert [sizes(5, count) for count in (1, 2, 3, 8)] == [[5], [3, 2], [2, 2, 1], [1] * 5]
+    assert sizes(4, 3) == [2, 1, 1]
+    assert [model for group in _shares(list(range(7)), 3) for model in group] == list(range(7))
+
+
+def test_by_default_there_is_a_process_per_core_and_one_inside_a_worker(tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr("unbraid.training.together.in_processes", asked.append)
+    monkeypatch.setattr("unbraid.training.numerics.cores", lambda: 2)
+    with pytest.raises(UsageError, match="run"):  # nobody trained
+        together(tmp_path / "many", "auto", processes=None)
+    assert [len(jobs) for jobs in asked] == [2]
+    monkeypatch.setattr("unbraid.training.together.can_fork", lambda: False)
+    assert all(run.finished for run in together(tmp_path / "one", "auto", processes=None))
+    with pytest.raises(UsageError, match="processes must be 1 here"):
+        together(tmp_path / "none", "auto", processes=2)
+    with pytest.raises(UsageError, match="processes must be at least 1"):
+        together(tmp_path / "none", "auto", processes=0)
+
+
+def test_an_error_in_one_process_is_raised_here_and_stops_the_others(tmp_path):
+    # The second model begins from weights that are not those of its network's make: its own process alone fails.
+    good, bad = make(), make(latents=4)
+    donor = together(tmp_path, "sequential", objective=bad, models=1)[0]
+    friend = together(tmp_path, "auto", objective=good, models=1)[0]
+    began = time.monotonic()
+    with pytest.raises(UsageError, match=r"latents|size|shape|mismatch"):
+        together(tmp_path, "auto", models=2, steps=10**7, starts=[friend.path, donor.path], processes=2)
+    assert time.monotonic() - began < 60
+    assert open_run(tmp_path / "auto" / "0").info["status"] == "stopped"
+
+
+def test_divergence_in_a_process_is_told_as_such(tmp_path):
+    with pytest.raises(Diverged, match="loss|term"):
+        together(tmp_path / "far", "auto", objective=make(learning_rate=1e9), models=2, steps=2000, processes=2)
+
+
+SCRIPT = """
+import sys
+from pathlib import Path
+from test_together import together
+together(Path(sys.argv[1]), "stacked", models=3, steps=10**7, processes=2)
+print("stopped", flush=True)
+"""
+
+
+@pytest.mark.parametrize("request_to_stop", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+def test_a_stopped_or_killed_parent_leaves_checkpoints_and_no_processes(request_to_stop, tmp_path):
+    tests = Path(__file__).parent
+    path = os.pathsep.join([str(tests), str(tests.parent), os.environ.get("PYTHONPATH", "")])
+    process = subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, str(tmp_path)],
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": path},
+        text=True,
+        start_new_session=True,
+    )
+    folders = [tmp_path / "stacked" / str(number) for number in range(3)]
+    _wait_for(lambda: all((folder / "history.csv").exists() for folder in folders))
+    process.send_signal(request_to_stop)
+    output, _ = process.communicate(timeout=60)
+    assert (output == "stopped\n") is (request_to_stop != signal.SIGKILL)
+    _wait_for(lambda: all((folder / FILE).exists() for folder in folders))
+    _wait_for(lambda: all(open_run(folder).info["status"] == "stopped" for folder in folders))
+    steps = [open_run(folder).info["step"] for folder in folders]
+    assert steps[0] == steps[1] > 0
+    assert steps[2] > 0
+    runs = together(tmp_path, "stacked", models=3, steps=max(steps) + 10, processes=2)
+    assert [run.info["step"] for run in runs] == [max(steps) + 10] * 3
+
+
+def _wait_for(what):
+    deadline = time.monotonic() + 60
+    while not what():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)

@@ -42,6 +42,17 @@ class Stacked(nn.Module):
             first = layers[0]
             self.layers.append(_StackedLinear(layers) if isinstance(first, nn.Linear) else first)
 
+    def make_copies(self, dtype: torch.dtype) -> list[tuple[nn.Parameter, Tensor]]:
+        """From now on multiply with rounded copies of the weights, wherever autocast would round them.
+
+        Returns every such weight with its copy, a leaf that collects the gradient; who updates the weight must update
+        the copy.
+        """
+        layers = [layer for layer in self.layers if isinstance(layer, _StackedLinear) and not layer.full_precision]
+        for layer in layers:
+            layer.copies = tuple(part.detach().to(dtype).requires_grad_() for part in (layer.weight, layer.bias))
+        return [pair for layer in layers for pair in zip((layer.weight, layer.bias), layer.copies, strict=True)]
+
     def forward(self, x: Tensor) -> Tensor:
         for layer in self.layers:
             if isinstance(layer, nn.Unflatten):
@@ -58,13 +69,14 @@ class _StackedLinear(nn.Module):
         with torch.no_grad():
             self.weight = nn.Parameter(torch.stack([layer.weight for layer in layers]))  # [m, out, in]
             self.bias = nn.Parameter(torch.stack([layer.bias for layer in layers]))  # [m, out]
+        self.copies: tuple[Tensor, ...] = ()
 
     def forward(self, x: Tensor) -> Tensor:
         kind = x.device.type
         casts = torch.is_autocast_enabled(kind) and not self.full_precision
         dtype = torch.get_autocast_dtype(kind) if casts else self.weight.dtype
         with torch.autocast(kind, enabled=False):
-            x, weight, bias = x.to(dtype), self.weight.to(dtype), self.bias.to(dtype)
+            x, (weight, bias) = x.to(dtype), self.copies or (self.weight.to(dtype), self.bias.to(dtype))
             if x.ndim == 3:
                 y: Tensor = _Product.apply(x, weight, bias)
                 return y

@@ -8,7 +8,8 @@ import socket
 from typing import Any
 
 from unbraid.errors import UsageError
-from unbraid.selection.engine import THREADS, Engine, Outcome, Task, check_workers, cores, describe_error, perform
+from unbraid.selection.engine import THREADS, Engine, Outcome, Task, check_workers, describe_error, perform
+from unbraid.training import numerics
 
 __all__ = ["RayEngine"]
 
@@ -51,7 +52,7 @@ class RayEngine(Engine):
                 return
             self._ray.init(
                 address="local",
-                num_cpus=workers or cores(),
+                num_cpus=workers or numerics.cores(),
                 include_dashboard=False,
                 **common,
             )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import sys
 import time
 import traceback
@@ -16,7 +15,7 @@ from typing import Any, Literal, Self
 
 from unbraid.errors import UsageError, unknown_name
 
-__all__ = ["Engine", "EngineName", "Outcome", "Task", "cores", "make_engine", "perform"]
+__all__ = ["Engine", "EngineName", "Outcome", "Task", "make_engine", "perform"]
 
 EngineName = Literal["process", "ray"]
 
@@ -111,11 +110,6 @@ def make_engine(name: EngineName = "process", *, workers: int | None = None, add
 
         return RayEngine(address, workers)
     raise unknown_name("engine", name, ("process", "ray"))
-
-
-def cores() -> int:
-    """How many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def check_workers(workers: int | None) -> int | None:

@@ -129,6 +129,7 @@ def _train(
         starts=starts,
         precision=population.precision,
         way=population.together,
+        processes=1,  # the other members keep the cores busy
     )
 
 

@@ -22,12 +22,11 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 
 from unbraid.errors import UsageError
-from unbraid.selection.engine import THREADS, Engine, Outcome, Task, check_workers, cores, perform
+from unbraid.selection.engine import THREADS, Engine, Outcome, Task, check_workers, perform
+from unbraid.training import numerics
+from unbraid.training.forked import GRACE, cause_of_death
 
 __all__ = ["ProcessEngine"]
-
-GRACE = 20.0
-"""Seconds a worker gets to save its checkpoint before it is killed."""
 
 
 @dataclass
@@ -46,7 +45,7 @@ class ProcessEngine(Engine):
     """
 
     def __init__(self, workers: int | None = None) -> None:
-        self.workers = check_workers(workers) or cores()
+        self.workers = check_workers(workers) or numerics.cores()
         self._queue: deque[Task] = deque()
         self._running: dict[Connection, _Worker] = {}
         self._context = multiprocessing.get_context("forkserver")
@@ -106,7 +105,7 @@ class ProcessEngine(Engine):
             outcome: Outcome = worker.receiver.recv()
         except (EOFError, OSError):
             worker.process.join()
-            outcome = Outcome(worker.task.key, error=_cause_of_death(worker.process.exitcode), seconds=seconds)
+            outcome = Outcome(worker.task.key, error=cause_of_death(worker.process.exitcode), seconds=seconds)
         worker.process.join(GRACE)
         worker.process.kill()
         worker.process.join()
@@ -132,14 +131,6 @@ def _stop_with_parent() -> None:
     os.kill(os.getpid(), signal.SIGTERM)
     time.sleep(GRACE)
     os._exit(1)
-
-
-def _cause_of_death(code: int | None) -> str:
-    if code is not None and code < 0:
-        name = signal.Signals(-code).name if -code in {s.value for s in signal.Signals} else f"signal {-code}"
-        hint = " (out of memory? try fewer --workers)" if -code == signal.SIGKILL else ""
-        return f"the worker process was ended by {name}{hint}"
-    return f"the worker process ended with exit code {code} before it gave a result"
 
 
 @contextlib.contextmanager

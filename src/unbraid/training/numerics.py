@@ -1,6 +1,7 @@
 """What differs between machines: threads, memory allocator, device, precision, and the way of images to the device."""
 
 import ctypes
+import os
 import platform
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +15,7 @@ from torch import Tensor
 from unbraid import nets
 from unbraid.errors import UsageError, unknown_name
 
-__all__ = ["PRECISIONS", "autocast", "device", "native_bf16", "precision", "setup", "to_array", "to_tensor"]
+__all__ = ["PRECISIONS", "autocast", "cores", "device", "native_bf16", "precision", "setup", "to_array", "to_tensor"]
 
 PRECISIONS = ("auto", "bf16", "fp32")
 
@@ -47,6 +48,11 @@ def _keep_memory() -> bool:
     # Older versions refuse a threshold above 32 MB.
     mapped = mallopt(_MMAP_THRESHOLD, 1 << 30) or mallopt(_MMAP_THRESHOLD, 1 << 25)
     return bool(mapped and mallopt(_TRIM_THRESHOLD, 2**31 - 1) and mallopt(_TOP_PAD, 1 << 26))
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def device(name: str = "auto") -> torch.device:

@@ -27,6 +27,7 @@ from unbraid.objectives import (
 )
 from unbraid.training import numerics
 from unbraid.training.loop import Loop, stop_requests
+from unbraid.training.mixed_adam import MixedAdam
 from unbraid.training.session import Session
 
 __all__ = ["Stack", "stackable", "train_stacked"]
@@ -67,9 +68,8 @@ class Stack:
         self.loops, first = loops, loops[0]
         assert isinstance(first.objective, VAEObjective)
         self.objective, self.problem = first.objective, first.model.problem
-        self.model = nn.ModuleDict(
-            {part: Stacked([loop.model[part] for loop in loops]) for part in ("encoder", "decoder")}  # type: ignore[index]
-        ).to(first.device)
+        nets = {part: Stacked([loop.model[part] for loop in loops]) for part in ("encoder", "decoder")}  # type: ignore[index]
+        self.model = nn.ModuleDict(nets).to(first.device)
         self.optimizer = self.objective.optimizers(self.model)["model"]
         self.parameters = self.optimizer.param_groups[0]["params"]
         for own, parts in zip(self.parameters, zip(*map(_parameters, loops), strict=True), strict=True):
@@ -79,6 +79,11 @@ class Stack:
                     key: torch.stack([state[key] for state in states]) if value.dim() else value.clone()
                     for key, value in states[0].items()
                 }
+        self.updater: torch.optim.Optimizer | MixedAdam = self.optimizer
+        if first.device.type == "cpu":
+            dtype = numerics.precision(first.device, first.precision)
+            rounded = nets.values() if dtype is torch.bfloat16 else ()
+            self.updater = MixedAdam(self.optimizer, {w: c for net in rounded for w, c in net.make_copies(dtype)})
 
     def advance(self) -> None:
         """One step of every model."""
@@ -102,9 +107,9 @@ class Stack:
         rows = torch.stack([value.detach().float() for value in numbers.values()], dim=1).tolist()
         for loop, row in zip(self.loops, rows, strict=True):
             loop.check_loss(dict(zip(numbers, row, strict=True)))
-        self.optimizer.zero_grad(set_to_none=True)
+        self.updater.zero_grad()
         total.sum().backward()
-        self.optimizer.step()
+        self.updater.step()
         for loop, row in zip(self.loops, rows, strict=True):
             loop.step += 1
             loop.means.add(dict(zip(numbers, row, strict=True)))

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Literal
 
@@ -11,6 +14,7 @@ from unbraid.data import ImageDataset, Stream
 from unbraid.errors import UsageError
 from unbraid.objectives import Objective
 from unbraid.training import numerics
+from unbraid.training.forked import can_fork, in_processes
 from unbraid.training.run import Run, problem_of
 from unbraid.training.session import open_session, train
 from unbraid.training.stacked import stackable, train_stacked
@@ -32,52 +36,85 @@ def train_together(
     starts: Sequence[str | Path] | None = None,
     precision: str = "auto",
     way: Way = "auto",
+    processes: int | None = None,
 ) -> list[Run]:
     """Train one model per folder of ``outs``: different initial weights and noise, the same batches from ``stream``.
 
     Each ends as an ordinary run folder. ``starts`` are runs to begin from, as in :func:`unbraid.train`. ``way`` is
     ``stacked`` (all at once, see :mod:`unbraid.training.stacked`), ``sequential`` (one after the other) or ``auto``:
-    the faster one, which is stacked wherever it is possible. The same call again goes on from the last checkpoints.
+    the faster one, which is stacked wherever it is possible. The models are shared out to ``processes``; by default
+    there is one per core, where copies of this process can be made (Linux, training on the CPU). Give 1 where
+    other work keeps the cores busy: one large stack takes less computing than several small ones. Models stacked in
+    other groups are the same up to rounding. The same call again goes on from the last checkpoints.
     """
     if len(outs) != len(seeds) or (starts is not None and len(starts) != len(outs)):
         raise UsageError(f"outs, seeds and starts must be equally many, got {len(outs)} and {len(seeds)}")
+    if processes is not None and processes < 1:
+        raise UsageError(f"processes must be at least 1, got {processes}")
+    if processes is not None and processes > 1 and not can_fork():
+        raise UsageError(f"processes must be 1 here, got {processes}: more take Linux and training on the CPU")
     numerics.setup()
-    can = way != "sequential" and stackable(objective, problem_of(data))
-    if way == "stacked" and not can:
+    stacks = way != "sequential" and stackable(objective, problem_of(data))
+    if way == "stacked" and not stacks:
         raise UsageError(
             f"models of {objective.name!r} with these networks cannot be stacked: that takes a VAE of fully connected "
             "networks with a penalty on its posterior alone; way='sequential' always works"
         )
-    if can and (len(outs) > 1 or way == "stacked"):
-        return _stacked(objective, data, outs, seeds, stream, steps, batch_size, starts, precision)
-    return [
-        train(
-            objective,
-            data,
-            out=out,
-            steps=steps,
-            seed=seed,
-            batch_size=batch_size,
-            precision=precision,
-            progress="none",
-            stream=stream,
-            start=None if starts is None else starts[number],
-        )
+    models = [
+        _Model(Path(out), seed, None if starts is None else Path(starts[number]))
         for number, (out, seed) in enumerate(zip(outs, seeds, strict=True))
     ]
+
+    def advance(models: Sequence[_Model]) -> None:
+        if stacks and (len(outs) > 1 or way == "stacked"):
+            _stacked(objective, data, models, stream, steps, batch_size, precision)
+            return
+        for model in models:
+            train(
+                objective,
+                data,
+                out=model.out,
+                steps=steps,
+                seed=model.seed,
+                batch_size=batch_size,
+                precision=precision,
+                progress="none",
+                stream=stream,
+                start=model.start,
+            )
+
+    count = processes or (numerics.cores() if can_fork() else 1)
+    groups = [list(group) for group in _shares(models, count)]
+    if len(groups) > 1:
+        in_processes([partial(advance, group) for group in groups])
+    elif groups:
+        advance(models)
+    return [Run.open(out) for out in outs]
+
+
+@dataclass(frozen=True)
+class _Model:
+    out: Path
+    seed: int
+    start: Path | None
+
+
+def _shares(models: Sequence[_Model], count: int) -> list[Sequence[_Model]]:
+    """Neighbours in up to ``count`` groups of nearly equal size, the larger ones first."""
+    count = min(count, len(models))
+    bounds = [-(-number * len(models) // count) for number in range(count + 1)]
+    return [models[begin:end] for begin, end in pairwise(bounds)]
 
 
 def _stacked(
     objective: Objective,
     data: ImageDataset,
-    outs: Sequence[str | Path],
-    seeds: Sequence[int],
+    models: Sequence[_Model],
     stream: Stream,
     steps: int,
     batch_size: int,
-    starts: Sequence[str | Path] | None,
     precision: str,
-) -> list[Run]:
+) -> None:
     # Checkpoints of one moment are written one after the other: where only some were, all begin anew.
     for fresh in (False, True):
         with contextlib.ExitStack() as stack:
@@ -86,18 +123,17 @@ def _stacked(
                     open_session(
                         objective,
                         data,
-                        Path(out),
-                        seed=seed,
+                        model.out,
+                        seed=model.seed,
                         batch_size=batch_size,
                         precision=precision,
                         stream=stream,
                         fresh=fresh,
-                        start=None if starts is None else Path(starts[number]),
+                        start=model.start,
                     )
                 )
-                for number, (out, seed) in enumerate(zip(outs, seeds, strict=True))
+                for model in models
             ]
             if fresh or len({session.loop.step for session in sessions}) == 1:
                 train_stacked(sessions, objective.updates(steps))
-                break
-    return [Run.open(out) for out in outs]
+                return
