@@ -1,6 +1,6 @@
 """Imported once by the fork server, so that a fresh worker process starts with everything heavy in memory.
 
-Only imports: no tensor is computed here, because threads started before a fork would be missing after it.
+Only code: no tensor is computed here, because threads started before a fork would be missing after it.
 """
 
 import scipy.special  # noqa: F401
@@ -10,8 +10,10 @@ import unbraid.data
 import unbraid.objectives
 import unbraid.training  # noqa: F401
 from unbraid.metrics import METRICS
+from unbraid.training.mixed_adam import load_kernel
 
 torch.set_num_threads(1)
 torch.optim.Adam([torch.empty(1)]).zero_grad()  # makes torch import its compiler, which takes a second
 for metric in METRICS.values():
     assert metric.function is not None  # imports the module it lies in
+load_kernel()

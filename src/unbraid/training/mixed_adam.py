@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from unbraid.data.compiled import compiled
 
-__all__ = ["MixedAdam"]
+__all__ = ["MixedAdam", "load_kernel"]
 
 _BLOCK = 1024
 
@@ -59,6 +59,12 @@ class MixedAdam:
 
 
 _NONE = torch.empty(0)
+
+
+def load_kernel() -> None:
+    """Compile, or load from the disk, what a step takes: for this process and all that are forked from it."""
+    exact, bits, number = np.empty(0, np.float32), np.empty(0, np.uint16), np.float32(1)
+    _update(exact, exact, exact, bits, bits, exact, *[number] * 6)
 
 
 def _arrays(weight: nn.Parameter, copy: Tensor | None, state: dict[str, Any]) -> list[np.ndarray]:

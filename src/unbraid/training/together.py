@@ -15,6 +15,7 @@ from unbraid.errors import UsageError
 from unbraid.objectives import Objective
 from unbraid.training import numerics
 from unbraid.training.forked import can_fork, in_processes
+from unbraid.training.mixed_adam import load_kernel
 from unbraid.training.run import Run, problem_of
 from unbraid.training.session import open_session, train
 from unbraid.training.stacked import stackable, train_stacked
@@ -86,6 +87,8 @@ def train_together(
     count = processes or (numerics.cores() if can_fork() else 1)
     groups = [list(group) for group in _shares(models, count)]
     if len(groups) > 1:
+        if stacks:
+            load_kernel()  # once instead of in every process
         in_processes([partial(advance, group) for group in groups])
     elif groups:
         advance(models)
