@@ -6,8 +6,8 @@
 
 Ways: one after the other in one thread (sequential), stacked into one network (fully connected ones only), by vmap over
 separate copies (convolutions as well), and the first two with the models shared out to two processes, as
-``train_together`` does on idle cores. The ways take turns in blocks of steps; the best block of each counts. CPU time
-is that of the thread; for two processes the time of the slower counts, by the clock, and the machine must be idle.
+``train_together`` does on idle cores. The ways take turns in blocks of steps; the best block of each counts. By the
+clock two processes take the time of the slower one; their CPU time is that of both. The machine must be idle.
 """
 
 import argparse
@@ -63,11 +63,11 @@ class TwoProcesses:
             context.Process(target=self._work, args=arguments, daemon=True).start()
             self.pipes.append(here)
 
-    def __call__(self) -> None:
+    def __call__(self) -> float:
+        """The CPU seconds of both together."""
         for pipe in self.pipes:
             pipe.send(True)
-        for pipe in self.pipes:
-            pipe.recv()
+        return sum(pipe.recv() for pipe in self.pipes)
 
     def close(self) -> None:
         for pipe in self.pipes:
@@ -88,10 +88,7 @@ class TwoProcesses:
         loops = make_loops(data, net, models, batch, precision)[which]
         trained: Sequence[Loop | Stack] = [Stack(loops)] if stacked else loops
         while pipe.recv():
-            for one in trained:
-                for _ in range(block):
-                    one.advance()
-            pipe.send(True)
+            pipe.send(sum(_repeat(one.advance, block) for one in trained))
 
 
 class ByVmap:
@@ -137,22 +134,25 @@ class _Loss(torch.nn.Module):
 def measure(
     ways: dict[str, Callable[[], None]], blocks: dict[str, TwoProcesses], rounds: int, block: int
 ) -> dict[str, tuple[float, float]]:
-    """Best milliseconds of a step, by the thread's CPU time and by the clock."""
+    """Best milliseconds of a step, by CPU time and by the clock."""
     calls = {name: partial(_repeat, call, block) for name, call in ways.items()} | blocks
     best = dict.fromkeys(calls, (float("inf"), float("inf")))
     for number in range(rounds + 1):
         for name, call in calls.items():
-            cpu, wall = time.thread_time(), time.perf_counter()
-            call()
-            spent = (1e3 * (time.thread_time() - cpu) / block, 1e3 * (time.perf_counter() - wall) / block)
+            began = time.perf_counter()
+            cpu = call()
+            spent = (1e3 * cpu / block, 1e3 * (time.perf_counter() - began) / block)
             if number:  # the first round warms up
                 best[name] = min(best[name][0], spent[0]), min(best[name][1], spent[1])
     return best
 
 
-def _repeat(call: Callable[[], None], times: int) -> None:
+def _repeat(call: Callable[[], None], times: int) -> float:
+    """The CPU seconds of so many calls."""
+    began = time.thread_time()
     for _ in range(times):
         call()
+    return time.thread_time() - began
 
 
 def compare(title: str, data: str, net: str, chosen: argparse.Namespace) -> None:
@@ -176,9 +176,7 @@ def compare(title: str, data: str, net: str, chosen: argparse.Namespace) -> None
     found = measure(ways, blocks, chosen.rounds, chosen.block)
     one = found["one model"]
     for name, (cpu, wall) in found.items():
-        # The CPU time of other processes is not this thread's.
-        own = "| |" if name in blocks else f"{cpu:.2f} | {cpu / one[0]:.2f} |"
-        print(f"| {title} | {name} | {own} {wall:.2f} | {wall / one[1]:.2f} |", flush=True)
+        print(f"| {title} | {name} | {cpu:.2f} | {cpu / one[0]:.2f} | {wall:.2f} | {wall / one[1]:.2f} |", flush=True)
     for pair in blocks.values():
         pair.close()
 

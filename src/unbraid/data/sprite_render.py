@@ -4,12 +4,11 @@ Outlines are polygons whose vertices are rounded to 1/256 pixel; a pixel is whit
 even-odd rule. All arithmetic after the rounding is in integers, so there is nothing left to chance at the edges.
 """
 
-from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
 
+from unbraid.data.compiled import compiled
 from unbraid.data.space import FactorSpace
 
 __all__ = ["SPACE", "render_sprites"]
@@ -51,24 +50,11 @@ def render_sprites(factors: np.ndarray, size: int = 64) -> np.ndarray:
     """
     out = np.zeros((len(factors), size * size // 8), dtype=np.uint8)
     vertices, counts = outlines()
-    _compiled()(np.ascontiguousarray(factors, np.int64), vertices, counts, SCALES, ANGLES, CENTRES, size, out)
+    _draw(np.ascontiguousarray(factors, np.int64), vertices, counts, SCALES, ANGLES, CENTRES, size, out)
     return out
 
 
-@cache
-def _compiled() -> Callable[..., None]:
-    # numba takes a second to import: only rendering pays for it, not reading what was rendered.
-    from numba import njit
-
-    compiled: Callable[..., None]
-    try:
-        compiled = njit(cache=True)(_draw)
-    except RuntimeError:
-        # Neither the package's folder nor the user's cache can be written: compile for this process alone.
-        compiled = njit(_draw)
-    return compiled
-
-
+@compiled
 def _draw(
     factors: np.ndarray,
     vertices: np.ndarray,
@@ -79,7 +65,7 @@ def _draw(
     size: Any,
     out: np.ndarray,
 ) -> None:
-    """Compiled: fill ``out`` with packed images, one row of pixels being one integer of ``size`` bits."""
+    """Fill ``out`` with packed images, one row of pixels being one integer of ``size`` bits."""
     pixel = size / 64.0
     half = GRID // 2
     xs = np.empty(vertices.shape[1], np.int64)

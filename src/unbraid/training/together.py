@@ -10,7 +10,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Literal
 
-from unbraid.data import ImageDataset, Stream
+from unbraid import objectives
+from unbraid.data import ImageDataset, Stream, load, make_stream
 from unbraid.errors import UsageError
 from unbraid.objectives import Objective
 from unbraid.training import numerics
@@ -26,39 +27,45 @@ Way = Literal["auto", "stacked", "sequential"]
 
 
 def train_together(
-    objective: Objective,
-    data: ImageDataset,
+    objective: str | Objective,
+    data: str | ImageDataset,
     *,
     outs: Sequence[str | Path],
     seeds: Sequence[int],
-    stream: Stream,
     steps: int,
-    batch_size: int,
+    batch_size: int = 64,
+    stream: Stream | None = None,
     starts: Sequence[str | Path] | None = None,
     precision: str = "auto",
     way: Way = "auto",
     processes: int | None = None,
 ) -> list[Run]:
-    """Train one model per folder of ``outs``: different initial weights and noise, the same batches from ``stream``.
+    """Train one model per folder of ``outs``: initial weights and noise by its seed, the same batches for all.
 
-    Each ends as an ordinary run folder. ``starts`` are runs to begin from, as in :func:`unbraid.train`. ``way`` is
-    ``stacked`` (all at once, see :mod:`unbraid.training.stacked`), ``sequential`` (one after the other) or ``auto``:
-    the faster one, which is stacked wherever it is possible. The models are shared out to ``processes``; by default
-    there is one per core, where copies of this process can be made (Linux, training on the CPU). Give 1 where
-    other work keeps the cores busy: one large stack takes less computing than several small ones. Models stacked in
-    other groups are the same up to rounding. The same call again goes on from the last checkpoints.
+    The batches come from ``stream``, by default that of the first seed. Each model ends as an ordinary run folder.
+    ``starts`` are runs to begin from, as in :func:`unbraid.train`. ``way`` is ``stacked`` (all at once, see
+    :mod:`unbraid.training.stacked`), ``sequential`` (one after the other) or ``auto``: the faster one, which is stacked
+    wherever it is possible. The models are shared out to ``processes``; by default there is one per core, where
+    copies of this process can be made (Linux, training on the CPU). Give 1 where other work keeps the cores busy:
+    one large stack takes less computing than several small ones. Models stacked in other groups are the same up to
+    rounding. The same call again goes on from the last checkpoints.
     """
     if len(outs) != len(seeds) or (starts is not None and len(starts) != len(outs)):
         raise UsageError(f"outs, seeds and starts must be equally many, got {len(outs)} and {len(seeds)}")
+    if not outs:
+        raise UsageError("outs must name at least one folder, got none")
     if processes is not None and processes < 1:
         raise UsageError(f"processes must be at least 1, got {processes}")
     if processes is not None and processes > 1 and not can_fork():
         raise UsageError(f"processes must be 1 here, got {processes}: more take Linux and training on the CPU")
     numerics.setup()
-    stacks = way != "sequential" and stackable(objective, problem_of(data))
+    method = objectives.make(objective) if isinstance(objective, str) else objective
+    dataset = load(data) if isinstance(data, str) else data
+    batches = stream or make_stream(method.needs, dataset, batch_size, seeds[0])
+    stacks = way != "sequential" and stackable(method, problem_of(dataset))
     if way == "stacked" and not stacks:
         raise UsageError(
-            f"models of {objective.name!r} with these networks cannot be stacked: that takes a VAE of fully connected "
+            f"models of {method.name!r} with these networks cannot be stacked: that takes a VAE of fully connected "
             "networks with a penalty on its posterior alone; way='sequential' always works"
         )
     models = [
@@ -68,29 +75,29 @@ def train_together(
 
     def advance(models: Sequence[_Model]) -> None:
         if stacks and (len(outs) > 1 or way == "stacked"):
-            _stacked(objective, data, models, stream, steps, batch_size, precision)
+            _stacked(method, dataset, models, batches, steps, batch_size, precision)
             return
         for model in models:
             train(
-                objective,
-                data,
+                method,
+                dataset,
                 out=model.out,
                 steps=steps,
                 seed=model.seed,
                 batch_size=batch_size,
                 precision=precision,
                 progress="none",
-                stream=stream,
+                stream=batches,
                 start=model.start,
             )
 
     count = processes or (numerics.cores() if can_fork() else 1)
-    groups = [list(group) for group in _shares(models, count)]
+    groups = _shares(models, count)
     if len(groups) > 1:
         if stacks:
             load_kernel()  # once instead of in every process
         in_processes([partial(advance, group) for group in groups])
-    elif groups:
+    else:
         advance(models)
     return [Run.open(out) for out in outs]
 
