@@ -16,7 +16,7 @@ from dots import Dots
 from unbraid import nets, objectives
 from unbraid.data import make_stream
 from unbraid.errors import UsageError
-from unbraid.training import Diverged, open_run, train_together
+from unbraid.training import Diverged, open_run, train, train_together
 from unbraid.training.loop import Loop
 from unbraid.training.run import problem_of
 from unbraid.training.stacked import Stack, stackable
@@ -180,6 +180,16 @@ def test_two_processes_go_on_with_the_same_bytes(tmp_path):
         assert one.read_bytes() == other.read_bytes()
 
 
+def test_names_will_do_and_the_batches_are_those_of_the_first_seed(tmp_path):
+    # No objective of fully connected networks goes by its name alone, so these train one after the other.
+    named = train_together("vae", "dots", outs=[tmp_path / "a", tmp_path / "b"], seeds=[3, 4], steps=2, processes=1)
+    alone = train("vae", "dots", out=tmp_path / "alone", seed=3, steps=2, progress="none")
+    assert (named[0].path / FILE).read_bytes() == (alone.path / FILE).read_bytes()
+    assert (named[1].path / FILE).read_bytes() != (alone.path / FILE).read_bytes()
+    with pytest.raises(UsageError, match="at least one folder"):
+        train_together("vae", "dots", outs=[], seeds=[], steps=2)
+
+
 def test_models_are_shared_out_evenly():
     def sizes(models, count):
         return [len(group) for group in _shares(list(range(models)), count)]
@@ -217,7 +227,7 @@ def test_an_error_in_one_process_is_raised_here_and_stops_the_others(tmp_path):
 
 
 def test_divergence_in_a_process_is_told_as_such(tmp_path):
-    with pytest.raises(Diverged, match="loss|term"):
+    with pytest.raises(Diverged, match=r"loss|term"):
         together(tmp_path / "far", "auto", objective=make(learning_rate=1e9), models=2, steps=2000, processes=2)
 
 
