@@ -61,6 +61,7 @@ class TwoProcesses:
             loops = slice(first, end)
             arguments = (there, data, net, models, batch, precision, block, stacked, loops)
             context.Process(target=self._work, args=arguments, daemon=True).start()
+            there.close()
             self.pipes.append(here)
 
     def __call__(self) -> float:

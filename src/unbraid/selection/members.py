@@ -73,7 +73,7 @@ def _train_and_score(
         except Diverged as error:
             result |= {"retries": attempt, "error": str(error), "diverged": True}
             continue
-        if not all(run.finished for run in runs):
+        if len(runs) < population.models or not all(run.finished for run in runs):
             return None
         result |= {"retries": attempt, "error": None, "diverged": False}
         result["runs"] = [str(run.path.relative_to(out)) for run in runs]

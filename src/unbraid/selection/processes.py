@@ -105,7 +105,9 @@ class ProcessEngine(Engine):
             outcome: Outcome = worker.receiver.recv()
         except (EOFError, OSError):
             worker.process.join()
-            outcome = Outcome(worker.task.key, error=cause_of_death(worker.process.exitcode), seconds=seconds)
+            outcome = Outcome(
+                worker.task.key, error=cause_of_death(worker.process.exitcode, "try fewer --workers"), seconds=seconds
+            )
         worker.process.join(GRACE)
         worker.process.kill()
         worker.process.join()

@@ -37,10 +37,11 @@ class MixedAdam:
             leaf.grad = None
 
     def step(self) -> None:
-        """Update every weight from its gradient."""
+        """Update every weight that has a gradient."""
         rate, (first, second), eps = (self._settings[name] for name in ("lr", "betas", "eps"))
         for leaf, (steps, *arrays) in zip(self._leaves, self._arrays, strict=True):
-            assert leaf.grad is not None
+            if leaf.grad is None:
+                continue
             gradient = leaf.grad.contiguous()
             rounded, exact = (gradient, _NONE) if gradient.dtype is torch.bfloat16 else (_NONE.bfloat16(), gradient)
             steps += 1

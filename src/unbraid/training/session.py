@@ -26,7 +26,7 @@ from unbraid.training.loop import INIT, Diverged, Hook, Loop, run_hooks, stop_re
 from unbraid.training.progress import ProgressKind, make_progress
 from unbraid.training.run import CHECKPOINT, EVALUATIONS, HISTORY, INFO, Run, describe_data, problem_of
 
-__all__ = ["Session", "open_session", "train"]
+__all__ = ["Session", "check_steps", "open_session", "train"]
 
 
 def train(
@@ -65,11 +65,11 @@ def train(
             f"data must be a data set or the name of one, got {type(data).__name__}; own arrays become one by "
             "unbraid.data.from_arrays(images)"
         )
-    if steps is not None and steps != int(steps):
-        raise UsageError(f"steps must be a whole number, got {steps}")
+    if steps is not None:
+        check_steps(steps)
     if steps is None and minutes is None:
         raise UsageError("give a budget: steps, minutes, or both")
-    for name, value in (("steps", steps), ("minutes", minutes), ("log_every", log_every), ("threads", threads)):
+    for name, value in (("minutes", minutes), ("log_every", log_every), ("threads", threads)):
         if value is not None and not value > 0:
             raise UsageError(f"{name} must be positive, got {value}")
     numerics.setup(threads=threads)
@@ -95,6 +95,14 @@ def train(
             None if steps is None else objective.updates(steps), None if minutes is None else 60 * minutes, progress
         )
     return Run.open(out, device=device)
+
+
+def check_steps(steps: int) -> None:
+    """Refuse a number of steps that is none."""
+    if not steps > 0:
+        raise UsageError(f"steps must be positive, got {steps}")
+    if steps != int(steps):
+        raise UsageError(f"steps must be a whole number, got {steps}")
 
 
 @contextlib.contextmanager
@@ -183,6 +191,7 @@ class Session:
             stack.callback(display.close)
             stop = stack.enter_context(stop_requests())
             stack.enter_context(self.explained())
+            self.info.pop("stack", None)  # from now on it trains alone
             if not (self.folder / CHECKPOINT).exists():
                 self.save("running")
             loop.model.train()
@@ -231,6 +240,11 @@ class Session:
         self.info |= {"status": status, "step": self.loop.step, "seconds": round(self.seconds, 3)}
         write_json(self.folder / INFO, self.info)
         self.saved_step, self.saved_at = self.loop.step, time.monotonic()
+
+    def note(self, **facts: Any) -> None:
+        """Write something down in ``run.json``, now."""
+        self.info |= facts
+        write_json(self.folder / INFO, self.info)
 
     @contextlib.contextmanager
     def explained(self) -> Iterator[None]:

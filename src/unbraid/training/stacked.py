@@ -30,7 +30,7 @@ from unbraid.training.loop import Loop, stop_requests
 from unbraid.training.mixed_adam import MixedAdam
 from unbraid.training.session import Session
 
-__all__ = ["Stack", "stackable", "train_stacked"]
+__all__ = ["Stack", "stackable", "torn", "train_stacked"]
 
 _SHARED = {
     "build": (AutoencoderObjective.build,),
@@ -128,23 +128,53 @@ class Stack:
 
 
 def train_stacked(sessions: Sequence[Session], steps: int) -> None:
-    """Advance sessions that stand at the same step, all at once, up to a number of updates."""
+    """Advance sessions up to a number of updates, all that stand at the same step at once.
+
+    Those that are behind catch up first. Where exactly these sessions were one stack before, they stand at different
+    steps only because the process was killed while it saved: such sessions must begin anew (:func:`torn`).
+    """
+    marks = sorted({session.loop.step for session in sessions if session.loop.step < steps})
+    for mark in [*marks[1:], steps]:
+        behind = [session for session in sessions if session.loop.step < mark]
+        if behind and not _advance(behind, mark, "finished" if mark == steps else "running"):
+            return
+    for session in sessions:
+        if session.info["status"] != "finished":
+            session.save("finished")
+
+
+def torn(sessions: Sequence[Session]) -> bool:
+    """Whether these sessions were one stack whose last checkpoints are not all of the same moment."""
+    apart = len({session.loop.step for session in sessions}) > 1
+    return apart and all(session.info.get("stack") == _members(sessions) for session in sessions)
+
+
+def _members(sessions: Sequence[Session]) -> list[int]:
+    return [session.info["seed"] for session in sessions]
+
+
+def _advance(sessions: Sequence[Session], steps: int, status: str) -> bool:
+    """Train one stack; ``False`` if somebody asked to stop."""
     with contextlib.ExitStack() as exit_stack:
         stop = exit_stack.enter_context(stop_requests())
         for session in sessions:
             exit_stack.enter_context(session.explained())
         stack = Stack([session.loop for session in sessions])
+        for session in sessions:
+            session.note(stack=_members(sessions))
         saved = time.monotonic()
         while sessions[0].loop.step < steps:
             if stop():
-                return _save(stack, sessions, "stopped")
+                _save(stack, sessions, "stopped")
+                return False
             stack.advance()
             for session in sessions:
                 session.log()
             if time.monotonic() - saved >= sessions[0].checkpoint_seconds:
                 _save(stack, sessions, "running")
                 saved = time.monotonic()
-        return _save(stack, sessions, "finished")
+        _save(stack, sessions, status)
+        return True
 
 
 def _save(stack: Stack, sessions: Sequence[Session], status: str) -> None:

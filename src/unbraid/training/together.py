@@ -15,11 +15,11 @@ from unbraid.data import ImageDataset, Stream, load, make_stream
 from unbraid.errors import UsageError
 from unbraid.objectives import Objective
 from unbraid.training import numerics
-from unbraid.training.forked import can_fork, in_processes
+from unbraid.training.forked import in_processes, why_not_fork
 from unbraid.training.mixed_adam import load_kernel
-from unbraid.training.run import Run, problem_of
-from unbraid.training.session import open_session, train
-from unbraid.training.stacked import stackable, train_stacked
+from unbraid.training.run import INFO, Run, problem_of
+from unbraid.training.session import check_steps, open_session, train
+from unbraid.training.stacked import stackable, torn, train_stacked
 
 __all__ = ["Way", "train_together"]
 
@@ -42,13 +42,14 @@ def train_together(
 ) -> list[Run]:
     """Train one model per folder of ``outs``: initial weights and noise by its seed, the same batches for all.
 
-    The batches come from ``stream``, by default that of the first seed. Each model ends as an ordinary run folder.
+    The batches come from ``stream``, by default that of seed 0. Each model ends as an ordinary run folder.
     ``starts`` are runs to begin from, as in :func:`unbraid.train`. ``way`` is ``stacked`` (all at once, see
     :mod:`unbraid.training.stacked`), ``sequential`` (one after the other) or ``auto``: the faster one, which is stacked
     wherever it is possible. The models are shared out to ``processes``; by default there is one per core, where
     copies of this process can be made (Linux, training on the CPU). Give 1 where other work keeps the cores busy:
     one large stack takes less computing than several small ones. Models stacked in other groups are the same up to
-    rounding. The same call again goes on from the last checkpoints.
+    rounding. The same call again goes on from the last checkpoints. After a request to stop the runs are unfinished,
+    and those that had not begun are left out.
     """
     if len(outs) != len(seeds) or (starts is not None and len(starts) != len(outs)):
         raise UsageError(f"outs, seeds and starts must be equally many, got {len(outs)} and {len(seeds)}")
@@ -56,12 +57,13 @@ def train_together(
         raise UsageError("outs must name at least one folder, got none")
     if processes is not None and processes < 1:
         raise UsageError(f"processes must be at least 1, got {processes}")
-    if processes is not None and processes > 1 and not can_fork():
-        raise UsageError(f"processes must be 1 here, got {processes}: more take Linux and training on the CPU")
+    if processes is not None and processes > 1 and (reason := why_not_fork()):
+        raise UsageError(f"processes must be 1 here, got {processes}: {reason}")
+    check_steps(steps)
     numerics.setup()
     method = objectives.make(objective) if isinstance(objective, str) else objective
     dataset = load(data) if isinstance(data, str) else data
-    batches = stream or make_stream(method.needs, dataset, batch_size, seeds[0])
+    batches = stream or make_stream(method.needs, dataset, batch_size, 0)
     stacks = way != "sequential" and stackable(method, problem_of(dataset))
     if way == "stacked" and not stacks:
         raise UsageError(
@@ -78,7 +80,7 @@ def train_together(
             _stacked(method, dataset, models, batches, steps, batch_size, precision)
             return
         for model in models:
-            train(
+            run = train(
                 method,
                 dataset,
                 out=model.out,
@@ -90,8 +92,10 @@ def train_together(
                 stream=batches,
                 start=model.start,
             )
+            if not run.finished:
+                return
 
-    count = processes or (numerics.cores() if can_fork() else 1)
+    count = processes or (1 if why_not_fork() else numerics.cores())
     groups = _shares(models, count)
     if len(groups) > 1:
         if stacks:
@@ -99,7 +103,7 @@ def train_together(
         in_processes([partial(advance, group) for group in groups])
     else:
         advance(models)
-    return [Run.open(out) for out in outs]
+    return [Run.open(model.out) for model in models if (model.out / INFO).exists()]
 
 
 @dataclass(frozen=True)
@@ -125,7 +129,8 @@ def _stacked(
     batch_size: int,
     precision: str,
 ) -> None:
-    # Checkpoints of one moment are written one after the other: where only some were, all begin anew.
+    # Checkpoints of one moment are written one after the other: where only some were, all begin anew, so that the
+    # result is that of an uninterrupted training to the bit.
     for fresh in (False, True):
         with contextlib.ExitStack() as stack:
             sessions = [
@@ -144,6 +149,6 @@ def _stacked(
                 )
                 for model in models
             ]
-            if fresh or len({session.loop.step for session in sessions}) == 1:
+            if fresh or not torn(sessions):
                 train_stacked(sessions, objective.updates(steps))
                 return
