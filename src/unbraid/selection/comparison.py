@@ -249,7 +249,7 @@ def judge(models: polars.DataFrame, found: polars.DataFrame) -> list[Claim]:
         Claim(
             f"Leaf-runs: selection by {last} leaf-run(s) is better than by none",
             bool(gain.mean() > error),
-            f"mean change {gain.mean():+.3f} with a standard error of {error:.3f} ({_signs(gain)})",
+            f"mean change {gain.mean():+z.3f} with a standard error of {error:.3f} ({_signs(gain)})",
         ),
         Claim(
             "1000 labels: better spent on selection (PBT-S) than on the loss",
