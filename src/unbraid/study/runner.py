@@ -99,7 +99,7 @@ class _Runner:
         plugins: Sequence[str],
     ) -> None:
         self.folder, self.engine, self.stages, self.plugins = folder, engine, stages, tuple(plugins)
-        self.todo: deque[int] = deque()
+        self.queue: deque[int] = deque()
         self.running: dict[tuple[int, Stage], str] = {}
         self.left: dict[int, int] = {}
         """Stages still to do of each run."""
@@ -114,31 +114,31 @@ class _Runner:
             elif (stage := self._next(state)) is None:
                 self.counts.done += 1
             else:
-                self.todo.append(index)
+                self.queue.append(index)
                 self.left[index] = len(stages) if stage == "train" else 1
         self.counts.first_done = self.counts.done
 
     def run(self, progress: ProgressKind) -> None:
         """Hand out work until none is left."""
-        _check_inputs(self.folder.study, self.todo)
+        _check_inputs(self.folder.study, self.queue)
         self.display = make_study_progress(progress, self.folder.study.name)
         busy: deque[int] = deque()
         looked = time.monotonic()
         try:
-            while self.todo or busy or self.engine.waiting:
+            while self.queue or busy or self.engine.waiting:
                 self._show()
-                while self.engine.free and self.todo:
-                    index = self.todo.popleft()
+                while self.engine.free and self.queue:
+                    index = self.queue.popleft()
                     if not self._hand_out(index):
                         busy.append(index)
                 for outcome in self.engine.wait(POLL):
                     if not self._take(outcome):
                         busy.append(outcome.key[0])
                 if busy and time.monotonic() - looked > POLL:
-                    self.todo.extend(busy)
+                    self.queue.extend(busy)
                     busy.clear()
                     looked = time.monotonic()
-                elif not self.engine.waiting and not self.todo and busy:
+                elif not self.engine.waiting and not self.queue and busy:
                     time.sleep(POLL / 5)
             self._show()
         finally:
@@ -188,7 +188,7 @@ class _Runner:
         elif self._next(self.folder.state(index)) is None:
             self._close(index, failed=False)
         else:
-            self.todo.appendleft(index)
+            self.queue.appendleft(index)
         return True
 
     def _close(self, index: int, *, failed: bool) -> None:
