@@ -15,7 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from unbraid.selection import ProcessEngine, Task
+from unbraid.engines import ProcessEngine, Task
 from unbraid.study import Study, run_study
 from unbraid.study.grid import Setting
 from unbraid.training import open_run

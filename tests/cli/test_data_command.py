@@ -76,7 +76,7 @@ def test_compare_is_for_dsprites_and_needs_its_file(tmp_path):
 
 
 def test_compare_counts_what_differs(tmp_path, capsys):
-    from unbraid.data.sprite_render import SPACE, render_sprites
+    from unbraid.data.render.sprite_render import SPACE, render_sprites
 
     index = np.array([0, 5000, 700_000])
     bits = np.unpackbits(render_sprites(SPACE.factors(index)), axis=1).reshape(3, 64, 64)

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from unbraid.data import load
-from unbraid.data.arm3d import BACKGROUNDS, COLOURS, Arm3D
-from unbraid.data.arm3d_scene import CAMERAS, OBJECTS, RADII, Stage, object_solid, parts, pose
-from unbraid.data.raycast import Sphere, unit, vector
 from unbraid.data.registry import entry
+from unbraid.data.render.arm3d_scene import CAMERAS, OBJECTS, RADII, Stage, object_solid, parts, pose
+from unbraid.data.render.raycast import Sphere, unit, vector
+from unbraid.data.sets.arm3d import BACKGROUNDS, COLOURS, Arm3D
 from unbraid.errors import UsageError
 
 FULL = slice(0, 64)

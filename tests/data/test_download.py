@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from unbraid.data import catalogue, download
-from unbraid.data.catalogue import RemoteFile, Source
-from unbraid.data.download import DownloadError, fetch, get
+from unbraid.data.files import catalogue, download
+from unbraid.data.files.catalogue import RemoteFile, Source
+from unbraid.data.files.download import DownloadError, fetch, get
 from unbraid.errors import UsageError
 
 CONTENT = np.random.default_rng(0).bytes(1_000_000)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from unbraid.data import load
-from unbraid.data.plain_pickle import read_plain_pickle
+from unbraid.data.files.plain_pickle import read_plain_pickle
 from unbraid.errors import UsageError
 
 

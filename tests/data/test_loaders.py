@@ -13,10 +13,10 @@ from PIL import Image
 from scipy.io import savemat
 
 from unbraid import data
-from unbraid.data.cars3d import convert_cars3d
-from unbraid.data.mpi3d import open_mpi3d
-from unbraid.data.shapes3d import convert_shapes3d
-from unbraid.data.smallnorb import SmallNORB, _Chunk, convert_smallnorb, read_matrix
+from unbraid.data.sets.cars3d import convert_cars3d
+from unbraid.data.sets.mpi3d import open_mpi3d
+from unbraid.data.sets.shapes3d import convert_shapes3d
+from unbraid.data.sets.smallnorb import SmallNORB, _Chunk, convert_smallnorb, read_matrix
 from unbraid.data.space import FactorSpace
 from unbraid.errors import UsageError
 
@@ -107,7 +107,7 @@ MPI = small(data.entry("mpi3d-toy").space, 2, 2, 2, 1, 1, 3, 4)
 
 @pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
 def test_mpi3d_is_mapped_or_unpacked(tmp_path, save, monkeypatch):
-    monkeypatch.setattr("unbraid.data.mpi3d.is_large", lambda *_, **__: save is np.savez_compressed)
+    monkeypatch.setattr("unbraid.data.sets.mpi3d.is_large", lambda *_, **__: save is np.savez_compressed)
     images = smooth((len(MPI), 64, 64, 3))
     save(tmp_path / "mpi3d_toy.npz", images=images)
     held = open_mpi3d(tmp_path / "mpi3d_toy.npz", MPI)

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from unbraid import data
-from unbraid.data.idx import read_idx
-from unbraid.data.root import find_file
-from unbraid.data.usps import read_libsvm
+from unbraid.data.files.idx import read_idx
+from unbraid.data.files.root import find_file
+from unbraid.data.sets.usps import read_libsvm
 from unbraid.errors import UsageError
 
 

@@ -5,9 +5,9 @@ import pytest
 from PIL import Image, ImageDraw
 
 from unbraid.data import counter_rng, load
-from unbraid.data.natural_statistics import fit_increments
-from unbraid.data.spriteworld import ANGLES, SHAPES, outline, render_polygons
-from unbraid.data.window_tracks import reflect, window_tracks
+from unbraid.data.motion.natural_statistics import fit_increments
+from unbraid.data.motion.window_tracks import reflect, window_tracks
+from unbraid.data.render.spriteworld import ANGLES, SHAPES, outline, render_polygons
 from unbraid.errors import UsageError
 
 

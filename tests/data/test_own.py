@@ -260,7 +260,7 @@ def test_an_empty_folder_says_so(tmp_path):
 
 def test_a_large_folder_goes_through_a_store(tmp_path, monkeypatch):
     monkeypatch.setenv("UNBRAID_DATA", str(tmp_path / "root"))
-    monkeypatch.setattr("unbraid.data.folder._IN_MEMORY", 100)
+    monkeypatch.setattr("unbraid.data.files.folder._IN_MEMORY", 100)
     images = pictures(20, 4, 4)
     for k, image in enumerate(images):
         save_picture(tmp_path / "many" / f"{k:02}.png", image)

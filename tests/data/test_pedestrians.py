@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from unbraid.data import counter_rng, load, make_stream
-from unbraid.data.jitter import jitter_pairs
-from unbraid.data.natural_statistics import fit_transitions
-from unbraid.data.silhouettes import Poses, render_silhouettes
+from unbraid.data.motion.natural_statistics import fit_transitions
+from unbraid.data.render.jitter import jitter_pairs
+from unbraid.data.render.silhouettes import Poses, render_silhouettes
 from unbraid.errors import UsageError
 
 

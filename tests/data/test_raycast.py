@@ -3,8 +3,20 @@
 import numpy as np
 import pytest
 
-from unbraid.data.arm3d_scene import OBJECTS, object_solid, pose
-from unbraid.data.raycast import Camera, Capsule, Convex, Frustum, Solid, Sphere, compose, coverage, dot, unit, vector
+from unbraid.data.render.arm3d_scene import OBJECTS, object_solid, pose
+from unbraid.data.render.raycast import (
+    Camera,
+    Capsule,
+    Convex,
+    Frustum,
+    Solid,
+    Sphere,
+    compose,
+    coverage,
+    dot,
+    unit,
+    vector,
+)
 
 CUBE = Convex(np.concatenate([np.eye(3), -np.eye(3)]), np.full(6, 0.5))
 A, B = np.array([-0.4, -0.3, 0.2]), np.array([0.5, 0.4, 0.1])

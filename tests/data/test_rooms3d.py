@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from unbraid.data import load
-from unbraid.data.rooms3d import HUES, ORIENTATIONS, ROOM, SCALES, SHAPES, SKY, Rooms3D, camera, render_room
+from unbraid.data.sets.rooms3d import HUES, ORIENTATIONS, ROOM, SCALES, SHAPES, SKY, Rooms3D, camera, render_room
 from unbraid.errors import UsageError
 
 FLOOR, WALL, OBJECT, SKY_LAYER, HIGHLIGHT = range(5)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from unbraid.data import IdentityFactors, MiniSprites, Sprites, load
-from unbraid.data.root import find_file
-from unbraid.data.sprite_render import ANGLES, CENTRES, SCALES, SPACE, outlines, render_sprites
+from unbraid.data.files.root import find_file
+from unbraid.data.render.sprite_render import ANGLES, CENTRES, SCALES, SPACE, outlines, render_sprites
 from unbraid.errors import UsageError
 
 REFERENCE = "dsprites/real_reference_images.npz"

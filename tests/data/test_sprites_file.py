@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from unbraid.data import FactorSpace, compare_dsprites, load
-from unbraid.data.dsprites_file import DSpritesFile
-from unbraid.data.root import find_file
-from unbraid.data.sprite_render import SPACE, render_sprites
+from unbraid.data.files.dsprites_file import DSpritesFile
+from unbraid.data.files.root import find_file
+from unbraid.data.render.sprite_render import SPACE, render_sprites
 from unbraid.errors import UsageError
 
 SMALL = FactorSpace(("shape", "scale", "x"), (3, 2, 4), ("categorical", "ordinal", "ordinal"))

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from unbraid.data.root import find_file
-from unbraid.data.store import ImageStore, render_store, store_file
+from unbraid.data.files.root import find_file
+from unbraid.data.files.store import ImageStore, render_store, store_file
 from unbraid.errors import UsageError
 
 SHAPE = (5, 3, 2)  # 30 values: four bytes when packed, the last two bits unused
@@ -193,7 +193,7 @@ def test_more_than_the_disk_holds_is_refused_before_rendering():
 SCRIPT = """
 import sys, time
 import numpy as np
-from unbraid.data.store import render_store
+from unbraid.data.files.store import render_store
 
 def render(index):
     print(index[0], flush=True)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from unbraid.data import GeneralizedLaplace, Tracks
-from unbraid.data.measured import PackedMasks, measure
-from unbraid.data.measurement_table import read_measurements
-from unbraid.data.natural_statistics import dependence, fit_transitions
+from unbraid.data.files.measurement_table import read_measurements
+from unbraid.data.motion.measured import PackedMasks, measure
+from unbraid.data.motion.natural_statistics import dependence, fit_transitions
 from unbraid.errors import UsageError
 
 

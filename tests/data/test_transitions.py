@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from unbraid.data import FactorSpace, protocol
-from unbraid.data.transitions import Laplace, Uniform
+from unbraid.data.motion.transitions import Laplace, Uniform
 from unbraid.errors import UsageError
 
 SETS = {

@@ -8,7 +8,7 @@ from PIL import Image
 
 from unbraid.data import IdentityFactors, IndependentStream, MiniSprites, colored, entry, load, noisy, scream
 from unbraid.data.dataset import Wrapper
-from unbraid.data.painting import background_picture, invented_painting
+from unbraid.data.render.painting import background_picture, invented_painting
 from unbraid.errors import UsageError
 
 INDEX = np.arange(0, 768, 5)

@@ -10,7 +10,7 @@ from unbraid.cli.app import main
 from unbraid.data import Blobs, load
 from unbraid.errors import UsageError
 from unbraid.objectives import BetaVAE
-from unbraid.report.eigen import eigen_traversal
+from unbraid.report.theory.eigen import eigen_traversal
 
 
 @pytest.fixture(scope="module")

@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 from page_checks import check_page
 
+from unbraid.engines import InlineEngine
 from unbraid.errors import UsageError
 from unbraid.report.page import make_report
-from unbraid.selection import InlineEngine
 from unbraid.study import make_table, open_study, parse_study, run_study
 
 TINY = """

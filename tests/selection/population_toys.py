@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
+from unbraid.files import read_json, write_json
 from unbraid.metrics import mig
 from unbraid.selection import Population, Range
-from unbraid.training.files import read_json, write_json
 
 RANGES = {
     "learning_rate": Range((1e-3, 3e-3), 1e-5, 1e-2),

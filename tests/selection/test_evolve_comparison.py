@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 from tiny_recursion import TINY
 
+from unbraid.engines import InlineEngine
 from unbraid.errors import UsageError
-from unbraid.selection import InlineEngine
 from unbraid.selection.comparison import ARMS, compare, comparison_tables, judge
 
 

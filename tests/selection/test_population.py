@@ -18,17 +18,9 @@ from population_toys import RANGES, TINY
 import dots
 from dots import Dots
 from unbraid import data as data_sets
+from unbraid.engines import InlineEngine, ProcessEngine, make_engine
 from unbraid.errors import UsageError
-from unbraid.selection import (
-    InlineEngine,
-    Part,
-    Population,
-    ProcessEngine,
-    Range,
-    evolve,
-    make_engine,
-    open_evolution,
-)
+from unbraid.selection import Part, Population, Range, evolve, open_evolution
 from unbraid.selection.scoring import find_score, udr_score
 from unbraid.training import open_run
 
@@ -261,7 +253,8 @@ SCRIPT = """
     sys.path[:0] = {paths!r}
     from dots import Dots
     from population_toys import LONGER
-    from unbraid.selection import ProcessEngine, evolve
+    from unbraid.engines import ProcessEngine
+    from unbraid.selection import evolve
     if __name__ == "__main__":
         with ProcessEngine(2) as engine:
             evolve(LONGER, Dots(), out=sys.argv[1], engine=engine, progress="none")

@@ -15,8 +15,9 @@ from boxes import Boxes
 from tiny_recursion import SMALL, TINY, ranges, run
 
 from dots import Dots
+from unbraid.engines import InlineEngine, ProcessEngine
 from unbraid.errors import UsageError
-from unbraid.selection import InlineEngine, Population, ProcessEngine, Range, evolve
+from unbraid.selection import Population, Range, evolve
 from unbraid.selection.recursion import Recursion
 from unbraid.selection.recursion_presets import PRESETS, population_preset, recursion_preset
 from unbraid.selection.tree import TREE, explain, open_tree

@@ -7,7 +7,8 @@ import pytest
 from boxes import SPACE, Boxes
 from scipy.stats import spearmanr
 
-from unbraid.selection import InlineEngine, Population, Range
+from unbraid.engines import InlineEngine
+from unbraid.selection import Population, Range
 from unbraid.selection.recursion import Recursion, recurse
 
 ROOT = Population(

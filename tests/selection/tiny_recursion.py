@@ -7,7 +7,8 @@ import dataclasses
 
 from boxes import Boxes
 
-from unbraid.selection import InlineEngine, Population, Range
+from unbraid.engines import InlineEngine
+from unbraid.selection import Population, Range
 from unbraid.selection.recursion import Recursion, recurse
 
 

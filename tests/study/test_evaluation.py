@@ -7,6 +7,7 @@ import torch
 
 from unbraid import objectives
 from unbraid.data import IndependentStream, counter_rng, load
+from unbraid.files import read_json
 from unbraid.metrics import evaluate, udr
 from unbraid.study import Evaluation, Setting, Study, make_table
 from unbraid.study.evaluation import losses_after_training, score_run, shared_codes
@@ -14,7 +15,6 @@ from unbraid.study.folder import begin_study
 from unbraid.study.stages import evaluate_index, train_index
 from unbraid.study.table import score_columns
 from unbraid.training import train
-from unbraid.training.files import read_json
 from unbraid.training.loop import NOISE
 
 OPTIONS = {"net": "mlp:width=16", "latents": 3}

@@ -270,7 +270,7 @@ def test_a_network_that_does_not_exist_is_refused_before_anything_runs(tmp_path,
 
 
 def test_a_study_can_be_run_from_python(finished, file, tmp_path):
-    from unbraid.selection import ProcessEngine
+    from unbraid.engines import ProcessEngine
     from unbraid.study import coverage, run_study
 
     folder = run_study(

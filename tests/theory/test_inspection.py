@@ -101,7 +101,7 @@ def test_every_kind_of_autoencoder_can_be_asked(name, dots, tmp_path):
         assert found.active.tolist() == [0, 1, 2]
         assert found.orthogonality.distances.shape == (10,)
     json.dumps(found.to_json(), allow_nan=False)
-    from unbraid.report.theory import draw_inspection
+    from unbraid.report.theory.overview import draw_inspection
 
     draw_inspection(found, tmp_path / "picture.png")
     with pytest.raises(UsageError, match="jacobians"):

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import spearmanr
 
 from unbraid.data import Blobs, SyntheticLinear
-from unbraid.data.synthetic import linear_map
+from unbraid.data.sets.synthetic import linear_map
 from unbraid.metrics import mig
 from unbraid.objectives import AE, BetaVAE, FullBetaVAE, LinearVAE
 from unbraid.theory import fit, linear_vae_optimum, pca_trials

@@ -9,7 +9,7 @@ from unbraid.cli.app import main
 from unbraid.data import SyntheticLinear
 from unbraid.errors import UsageError
 from unbraid.objectives import AE, LinearVAE
-from unbraid.report.trials import summarise_trials, trial_table
+from unbraid.report.theory.trials import summarise_trials, trial_table
 from unbraid.theory import Trial, fit, manipulation_trials, pca_trials, read_trials, run_trials
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
-from pathlib import Path
 from typing import Annotated, Any, Literal, Union
 
 import tyro
@@ -34,11 +32,9 @@ from unbraid.cli.train import train_command
 from unbraid.cli.transitions import data_transitions
 from unbraid.cli.traverse import traverse_command
 from unbraid.errors import UsageError, unknown_name
+from unbraid.plugins import import_file
 
-__all__ = ["PLUGINS", "main"]
-
-PLUGINS: list[Path] = []
-"""Files imported by ``--plugin``; worker processes import them too."""
+__all__ = ["main"]
 
 Tree = dict[str, "Callable[..., None] | Tree"]
 
@@ -164,25 +160,8 @@ def _import_plugins(words: list[str]) -> list[str]:
                 position += 1
                 if position == len(words):
                     raise UsageError("--plugin needs a Python file")
-            _import_file(Path(words[position].removeprefix("--plugin=")))
+            import_file(words[position].removeprefix("--plugin="))
         else:
             rest.append(word)
         position += 1
     return rest
-
-
-def _import_file(path: Path) -> None:
-    if not path.is_file() or path.suffix != ".py":
-        raise UsageError(f"--plugin {path}: no such Python file")
-    known = sys.modules.get(path.stem)
-    if known is None:
-        spec = importlib.util.spec_from_file_location(path.stem, path)
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[path.stem] = module
-        spec.loader.exec_module(module)
-    elif Path(getattr(known, "__file__", None) or "").resolve() != path.resolve():
-        raise UsageError(f"--plugin {path}: there is a module {path.stem!r} already; give the file another name")
-    if path not in PLUGINS:
-        PLUGINS.append(path)

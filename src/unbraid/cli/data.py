@@ -105,11 +105,11 @@ def data_get(name: Positional[str], *, root: Path | None = None, json: bool = Fa
         json: Print the files as JSON.
     """
     from unbraid import data
-    from unbraid.data.catalogue import SOURCES
+    from unbraid.data.files.catalogue import SOURCES
 
     entry = data.entry(name)
     if entry.name in SOURCES:
-        from unbraid.data.download import get
+        from unbraid.data.files.download import get
 
         paths = [str(path) for path in get(entry.name, root, quiet=json)]
     elif root is not None:

@@ -88,10 +88,10 @@ def _evaluate_run(
     quiet: bool,
 ) -> dict[str, Any]:
     from unbraid.data import FactorDataset, load
+    from unbraid.files import write_json
     from unbraid.metrics import evaluate, has_no_factors
     from unbraid.report.matrix import save_matrices
     from unbraid.training import open_run, summarise
-    from unbraid.training.files import write_json
 
     run = open_run(path)
     dataset = load(data) if data else run.data()
@@ -151,7 +151,7 @@ def _status(quiet: bool) -> Iterator[Callable[[str], None]]:
 
 
 def _score_file(path: Path, names: Any, seed: int, json: bool) -> None:
-    from unbraid.data.npz import array_names, read_array
+    from unbraid.data.files.npz import array_names, read_array
     from unbraid.metrics import score_codes
 
     codes = read_array(path, "codes")

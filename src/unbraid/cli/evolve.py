@@ -73,10 +73,11 @@ def evolve_run(
         progress: How progress is shown (on stderr).
         json: Print the result as JSON.
     """
-    from unbraid.cli.app import PLUGINS
     from unbraid.cli.recursion import changed_recursion, run_recursion
+    from unbraid.engines import make_engine
     from unbraid.errors import UsageError
-    from unbraid.selection import evolve, make_engine
+    from unbraid.plugins import imported
+    from unbraid.selection import evolve
     from unbraid.selection.recursion_presets import population_preset, recursion_preset
 
     if engine == "process" and address is not None:
@@ -107,7 +108,7 @@ def evolve_run(
             out=out,
             engine=pool,
             seed=seed,
-            plugins=[str(path.absolute()) for path in PLUGINS],
+            plugins=imported(),
             progress=progress,
         )
     tell_population(found, json)

@@ -12,7 +12,8 @@ from tyro.conf import Positional, arg
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from unbraid.selection import Engine, Population
+    from unbraid.engines import Engine
+    from unbraid.selection import Population
     from unbraid.selection.recursion import Recursion
     from unbraid.selection.tree import Tree
 
@@ -51,10 +52,10 @@ def run_recursion(
     json: bool,
 ) -> None:
     """Carry out a recursion and tell what came of it; pictures are in OUT/pictures."""
-    from unbraid.cli.app import PLUGINS
+    from unbraid.plugins import imported
     from unbraid.selection.recursion import recurse
 
-    plugins = [str(path.absolute()) for path in PLUGINS]
+    plugins = imported()
     tree = recurse(recursion, data, out=out, engine=engine, seed=seed, plugins=plugins, progress=progress)
     _tell(tree, json, data, draw=True)
 
@@ -114,9 +115,9 @@ def evolve_compare(
         address: Ray cluster to join (otherwise a Ray is started on this machine).
         progress: How progress is shown (on stderr).
     """
+    from unbraid.engines import make_engine
     from unbraid.errors import UsageError
     from unbraid.report.evolution_study import write_comparison
-    from unbraid.selection import make_engine
     from unbraid.selection.comparison import compare
     from unbraid.selection.recursion_presets import recursion_preset
 

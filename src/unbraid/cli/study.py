@@ -49,8 +49,8 @@ def study_run(
         progress: How progress is shown (on stderr).
         json: Print the result as JSON.
     """
-    from unbraid.cli.app import PLUGINS
     from unbraid.errors import UsageError
+    from unbraid.plugins import imported
     from unbraid.study.file import read_study
     from unbraid.study.grid import parse_index
 
@@ -58,7 +58,7 @@ def study_run(
     indices = parse_index(index, len(plan))
     if engine == "process" and address is not None:
         raise UsageError(f"--address {address} is for --engine ray")
-    from unbraid.selection import make_engine
+    from unbraid.engines import make_engine
     from unbraid.study import coverage, run_study, write_table
 
     stages: tuple[Literal["train", "evaluate"], ...] = ("train", "evaluate") if stage == "all" else (stage,)
@@ -70,7 +70,7 @@ def study_run(
         stages=stages,
         retry_failed=retry_failed,
         reevaluate=reevaluate,
-        plugins=[str(path.absolute()) for path in PLUGINS],
+        plugins=imported(),
         progress=progress,
     )
     table = write_table(folder)

@@ -12,7 +12,7 @@ from unbraid.errors import UsageError
 
 if TYPE_CHECKING:
     from unbraid.data import FactorDataset, Tracks
-    from unbraid.data.natural_statistics import Dependence, TransitionFit
+    from unbraid.data.motion.natural_statistics import Dependence, TransitionFit
 
 __all__ = ["data_transitions"]
 
@@ -53,7 +53,7 @@ def data_transitions(
     if pairs < 5000:
         raise UsageError(f"pairs must be at least 5000 for a fit worth reading, got {pairs}")
     if name.endswith(".csv"):
-        from unbraid.data.measurement_table import read_measurements
+        from unbraid.data.files.measurement_table import read_measurements
 
         result = _of_tracks(Path(name).stem, read_measurements(name), None, _numbers(gaps), pairs, seed, out, json)
     else:
@@ -84,7 +84,7 @@ def _of_tracks(
 ) -> dict[str, Any]:
     import numpy as np
 
-    from unbraid.data.natural_statistics import dependence, fit_transitions
+    from unbraid.data.motion.natural_statistics import dependence, fit_transitions
 
     gaps = [gap for gap in gaps if gap == gaps[0] or gap < tracks.lengths.max()]
     fits = fit_transitions(tracks, gaps, pairs=pairs, seed=seed)

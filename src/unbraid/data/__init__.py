@@ -1,33 +1,37 @@
 """Factor spaces, data sets and streams of batches."""
 
 # These only put their data sets into the catalogue.
-import unbraid.data.arm3d
-import unbraid.data.cars3d
-import unbraid.data.celeba
-import unbraid.data.digits8
-import unbraid.data.kitti_masks
-import unbraid.data.mnist
-import unbraid.data.mpi3d
-import unbraid.data.natural_sprites
-import unbraid.data.pedestrians
-import unbraid.data.rooms3d
-import unbraid.data.shapes3d
-import unbraid.data.smallnorb
-import unbraid.data.usps  # noqa: F401
-from unbraid.data.blobs import Blobs
+import unbraid.data.sets.arm3d
+import unbraid.data.sets.cars3d
+import unbraid.data.sets.celeba
+import unbraid.data.sets.digits8
+import unbraid.data.sets.kitti_masks
+import unbraid.data.sets.mnist
+import unbraid.data.sets.mpi3d
+import unbraid.data.sets.natural_sprites
+import unbraid.data.sets.pedestrians
+import unbraid.data.sets.rooms3d
+import unbraid.data.sets.shapes3d
+import unbraid.data.sets.smallnorb
+import unbraid.data.sets.usps  # noqa: F401
 from unbraid.data.dataset import Card, FactorDataset, ImageDataset, LabelledDataset, Subset, Wrapper
-from unbraid.data.dsprites_file import compare_dsprites
-from unbraid.data.folder import from_folder
-from unbraid.data.hadamard import HadamardImages
-from unbraid.data.laplace import GeneralizedLaplace, latent_pairs
-from unbraid.data.mini import IdentityFactors, MiniSprites
+from unbraid.data.files.dsprites_file import compare_dsprites
+from unbraid.data.files.folder import from_folder
+from unbraid.data.files.store import ImageStore, render_store, store_file
+from unbraid.data.motion.laplace import GeneralizedLaplace, latent_pairs
+from unbraid.data.motion.pairs import PairStream, SequenceStream
+from unbraid.data.motion.tracks import TrackDataset, Tracks, ranks
+from unbraid.data.motion.transitions import protocol
 from unbraid.data.own import from_arrays, from_npz
-from unbraid.data.pairs import PairStream, SequenceStream
-from unbraid.data.perturbed import Perturbation, Perturbed, PixelNoise, fold, read_perturbation, unit_factors
 from unbraid.data.registry import Entry, entry, load, names, parse, register
+from unbraid.data.sets.blobs import Blobs
+from unbraid.data.sets.hadamard import HadamardImages
+from unbraid.data.sets.mini import IdentityFactors, MiniSprites
+from unbraid.data.sets.perturbed import Perturbation, Perturbed, PixelNoise, fold, read_perturbation, unit_factors
+from unbraid.data.sets.sprites import Sprites
+from unbraid.data.sets.synthetic import SyntheticLinear, SyntheticNonlinear, linear_map
+from unbraid.data.sets.variants import colored, noisy, scream
 from unbraid.data.space import FactorSpace, SubSpace
-from unbraid.data.sprites import Sprites
-from unbraid.data.store import ImageStore, render_store, store_file
 from unbraid.data.stream import (
     Batch,
     IndependentStream,
@@ -37,11 +41,7 @@ from unbraid.data.stream import (
     register_stream,
     stream_names,
 )
-from unbraid.data.synthetic import SyntheticLinear, SyntheticNonlinear, linear_map
-from unbraid.data.tracks import TrackDataset, Tracks, ranks
-from unbraid.data.transitions import protocol
 from unbraid.data.two_batches import FewLabelsStream, TwoBatchStream
-from unbraid.data.variants import colored, noisy, scream
 
 __all__ = [
     "Batch",

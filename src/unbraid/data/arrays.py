@@ -13,7 +13,7 @@ __all__ = ["ArrayFactors", "ArrayImages", "ArrayLabels", "Held", "HeldArray"]
 
 
 class Held(Protocol):
-    """Images of one shape by position; :class:`unbraid.data.store.ImageStore` is one too."""
+    """Images of one shape by position; :class:`unbraid.data.files.store.ImageStore` is one too."""
 
     shape: Shape
 

@@ -1,4 +1,4 @@
-"""Your own images as a data set, in one line: from arrays, an npz, or a folder (see :mod:`unbraid.data.folder`)."""
+"""Your own images as a data set, in one line: from arrays, an npz file, or a folder."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -7,10 +7,10 @@ from typing import Any, cast
 import numpy as np
 
 from unbraid.data.arrays import ArrayFactors, ArrayImages, ArrayLabels, HeldArray
-from unbraid.data.converted import converted
 from unbraid.data.dataset import Card, ImageDataset
+from unbraid.data.files.converted import converted
+from unbraid.data.files.npz import array_names, is_large, read_array, stream_rows
 from unbraid.data.grid import grid_of, plain_column
-from unbraid.data.npz import array_names, is_large, read_array, stream_rows
 from unbraid.data.space import Kind
 from unbraid.errors import UsageError
 
@@ -93,7 +93,7 @@ def is_path(name: str) -> bool:
 
 def from_path(path: str | Path, **options: Any) -> ImageDataset:
     """:func:`from_npz` or :func:`from_folder`, whichever the path calls for."""
-    from unbraid.data.folder import from_folder
+    from unbraid.data.files.folder import from_folder
 
     path = Path(path).expanduser()
     if path.is_dir():

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from unbraid.data.dataset import Card, FactorDataset, ImageDataset, Recipe
-from unbraid.data.folder import from_folder
+from unbraid.data.files.folder import from_folder
+from unbraid.data.files.root import find_file
 from unbraid.data.own import from_npz, from_path, is_path
-from unbraid.data.root import find_file
 from unbraid.data.space import FactorSpace
 from unbraid.errors import UsageError, unknown_name
 from unbraid.options import check_options, parse_value

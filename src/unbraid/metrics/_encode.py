@@ -56,7 +56,7 @@ class FactorData(Protocol):
 
 
 class MeasuredData(Protocol):
-    """Images by index with factors that were measured, as :class:`unbraid.data.tracks.TrackDataset` offers them."""
+    """Images by index with factors that were measured, as :class:`unbraid.data.TrackDataset` offers them."""
 
     @property
     def factor_names(self) -> tuple[str, ...]: ...

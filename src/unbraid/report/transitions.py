@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from unbraid.data import ImageDataset, SequenceStream, TrackDataset, Tracks, make_stream
-from unbraid.data.natural_statistics import TransitionFit
+from unbraid.data.motion.natural_statistics import TransitionFit
 from unbraid.errors import UsageError
 from unbraid.report.tiles import enlarge, labelled_rows
 

@@ -1,14 +1,10 @@
-"""Many runs at once: engines for one machine or many, populations that select by a score, and their recursion."""
+"""Populations that select by a score, and their recursion."""
 
-from unbraid.selection.cluster import RayEngine
 from unbraid.selection.controller import evolve
-from unbraid.selection.engine import Engine, Outcome, Task, make_engine
 from unbraid.selection.evolution import Best, Evolution, open_evolution
 from unbraid.selection.hyperparameters import Range, default_ranges
-from unbraid.selection.inline import InlineEngine
 from unbraid.selection.labelling import Labels, label_dataset
 from unbraid.selection.population import Population
-from unbraid.selection.processes import ProcessEngine
 from unbraid.selection.recursion import Recursion, recurse
 from unbraid.selection.reduction import CannotReduce, Reduction, reduce_dataset
 from unbraid.selection.scoring import Verdict
@@ -19,26 +15,19 @@ from unbraid.selection.tree import Tree, open_tree
 __all__ = [
     "Best",
     "CannotReduce",
-    "Engine",
     "Evolution",
-    "InlineEngine",
     "Labels",
-    "Outcome",
     "Part",
     "Population",
-    "ProcessEngine",
     "Range",
-    "RayEngine",
     "Recursion",
     "Reduction",
     "SurrogateStore",
-    "Task",
     "Tree",
     "Verdict",
     "default_ranges",
     "evolve",
     "label_dataset",
-    "make_engine",
     "open_evolution",
     "open_tree",
     "recurse",

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unbraid.data import FactorDataset, load
+from unbraid.engines import Engine
 from unbraid.errors import UsageError
+from unbraid.files import read_json, write_json
 from unbraid.metrics import mig
 from unbraid.selection.controller import evolve
-from unbraid.selection.engine import Engine
 from unbraid.selection.evolution import Evolution
 from unbraid.selection.hyperparameters import Range
 from unbraid.selection.population import Population
@@ -27,7 +28,6 @@ from unbraid.selection.recursion import Recursion, recurse
 from unbraid.selection.source import factors_of
 from unbraid.selection.tree import MetaEpoch, Tree, explain
 from unbraid.training import open_run
-from unbraid.training.files import read_json, write_json
 from unbraid.training.progress import ProgressKind
 
 if TYPE_CHECKING:

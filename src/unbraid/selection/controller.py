@@ -15,16 +15,15 @@ import numpy as np
 import torch
 
 from unbraid.data import ImageDataset, load
+from unbraid.engines import Engine, Outcome, ProcessEngine, Task
 from unbraid.errors import UsageError
-from unbraid.selection.engine import Engine, Outcome, Task
+from unbraid.files import exclusive, read_json
 from unbraid.selection.evolution import RECORD, Evolution, open_evolution
 from unbraid.selection.members import RESULT
 from unbraid.selection.population import Member, Population, Result
-from unbraid.selection.processes import ProcessEngine
 from unbraid.selection.progress import PopulationProgress, make_population_progress
 from unbraid.selection.scoring import dci_score, find_score, mig_score, without_place
 from unbraid.selection.source import Source, factors_of
-from unbraid.training.files import exclusive, read_json
 from unbraid.training.progress import ProgressKind
 from unbraid.training.run import describe_data, problem_of
 

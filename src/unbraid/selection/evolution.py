@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unbraid.errors import UsageError
+from unbraid.files import read_json, write_json
 from unbraid.selection.exploit import best_first
 from unbraid.selection.hyperparameters import Hyperparameters, Range
 from unbraid.selection.population import Member, Population, Replacement, Result, converged, founders, grown, select
 from unbraid.selection.population import survivors as surviving
-from unbraid.training.files import read_json, write_json
 
 if TYPE_CHECKING:
     import polars

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from unbraid.data import ImageDataset, make_stream
+from unbraid.engines import describe_error
 from unbraid.errors import UsageError
-from unbraid.selection.engine import describe_error
+from unbraid.files import exclusive, read_json, write_json
 from unbraid.selection.population import Population
 from unbraid.selection.scoring import Verdict, find_score
 from unbraid.selection.source import Source
 from unbraid.training import Diverged, Run, train_together
-from unbraid.training.files import exclusive, read_json, write_json
 
 __all__ = ["RESULT", "seed_of", "train_member"]
 

@@ -19,20 +19,19 @@ from typing import Any, Literal
 import numpy as np
 
 from unbraid.data import ImageDataset, load
+from unbraid.engines import Engine, ProcessEngine
 from unbraid.errors import UsageError
+from unbraid.files import exclusive
 from unbraid.selection.controller import check_population, evolve
-from unbraid.selection.engine import Engine
 from unbraid.selection.evolution import Evolution
 from unbraid.selection.labelling import active_latents, encode_dataset
 from unbraid.selection.members import seed_of
 from unbraid.selection.population import Population
-from unbraid.selection.processes import ProcessEngine
 from unbraid.selection.reduction import CannotReduce
 from unbraid.selection.source import Part
 from unbraid.selection.surrogates import Entry, SurrogateStore
 from unbraid.selection.tree import TREE, MetaEpoch, Tree, open_tree
 from unbraid.training import open_run
-from unbraid.training.files import exclusive
 from unbraid.training.progress import ProgressKind
 from unbraid.training.run import describe_data
 

@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike
 
 from unbraid.data import ImageDataset, counter_rng
 from unbraid.errors import UsageError
+from unbraid.files import replace_file
 from unbraid.metrics import Score, mig
 from unbraid.selection.scoring import Verdict
 from unbraid.training import Run
-from unbraid.training.files import replace_file
 
 __all__ = ["Entry", "SurrogateStore", "surrogate_mig", "surrogate_score"]
 

@@ -11,12 +11,12 @@ from typing import Any, Literal
 import numpy as np
 
 from unbraid.errors import UsageError
+from unbraid.files import read_json, write_json
 from unbraid.selection.evolution import RECORD as POPULATION
 from unbraid.selection.evolution import Evolution, open_evolution
 from unbraid.selection.hyperparameters import Hyperparameters
 from unbraid.selection.reduction import Reduction, reduce_dataset
 from unbraid.selection.surrogates import Entry, SurrogateStore
-from unbraid.training.files import read_json, write_json
 
 __all__ = ["TREE", "Explained", "MetaEpoch", "Stop", "StopKind", "Tree", "explain", "open_tree"]
 

@@ -9,14 +9,14 @@ import numpy as np
 import torch
 
 from unbraid.data import FactorDataset, ImageDataset, counter_rng, make_stream
-from unbraid.data.tracks import TrackDataset
+from unbraid.data.motion.tracks import TrackDataset
 from unbraid.errors import UsageError
+from unbraid.files import replace_file, write_json
 from unbraid.metrics import METRICS, Score, evaluate
 from unbraid.objectives import Inputs
 from unbraid.study.folder import EVALUATION, codes_file, scores_file
 from unbraid.study.grid import Evaluation, Representation
 from unbraid.training import Run, numerics
-from unbraid.training.files import replace_file, write_json
 from unbraid.training.loop import NOISE
 
 __all__ = ["evaluate_run", "losses_after_training", "score_run", "shared_codes"]

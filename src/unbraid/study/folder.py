@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from unbraid.errors import UsageError
+from unbraid.files import read_json, write_json
 from unbraid.study.grid import Study
-from unbraid.training.files import read_json, write_json
 
 __all__ = ["EVALUATION", "RECORD", "State", "StudyFolder", "begin_study", "codes_file", "open_study", "scores_file"]
 

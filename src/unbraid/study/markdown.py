@@ -8,10 +8,10 @@ from pathlib import Path
 import polars as pl
 
 from unbraid.errors import UsageError
+from unbraid.files import replace_file
 from unbraid.study.analysis import QUESTIONS, Answer, findings
 from unbraid.study.grid import Study
 from unbraid.study.published import compare, imitated, load
-from unbraid.training.files import replace_file
 
 __all__ = ["write_markdown"]
 

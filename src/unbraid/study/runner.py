@@ -15,8 +15,8 @@ from typing import Any, Literal
 import torch
 
 from unbraid.data import load, make_stream
+from unbraid.engines import Engine, Outcome, ProcessEngine, Task
 from unbraid.errors import UsageError
-from unbraid.selection import Engine, Outcome, ProcessEngine, Task
 from unbraid.study.folder import State, StudyFolder, begin_study
 from unbraid.study.grid import RunSpec, Study
 from unbraid.study.method import batch_size_of, objective_of

@@ -13,10 +13,10 @@ import numpy as np
 import polars as pl
 
 from unbraid import objectives
+from unbraid.files import read_json, replace_file
 from unbraid.metrics import udr
 from unbraid.study.folder import EVALUATION, StudyFolder, codes_file, scores_file
 from unbraid.study.grid import RunSpec
-from unbraid.training.files import read_json, replace_file
 
 __all__ = ["TABLE", "make_table", "score_columns", "udr_scores", "write_table"]
 

@@ -12,12 +12,12 @@ import numpy as np
 
 from unbraid.data import FactorDataset, Perturbed, counter_rng, load, unit_factors
 from unbraid.errors import UsageError
+from unbraid.files import read_json
 from unbraid.metrics import evaluate
 from unbraid.objectives import BetaVAE, Objective, make
 from unbraid.theory.perturbation import Manipulation, codec_of, noise_directions, train_perturbation
 from unbraid.theory.trials import Trial, check_same
 from unbraid.training import Run, train
-from unbraid.training.files import read_json
 
 __all__ = [
     "MANIPULATED",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unbraid.data.laplace import GeneralizedLaplace, latent_pairs
+from unbraid.data.motion.laplace import GeneralizedLaplace, latent_pairs
 from unbraid.errors import UsageError
 
 __all__ = ["Toy", "ar_toy", "linear_mixing", "nonlinear_mixing", "pair_toy", "smooth_leaky", "whitened"]

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from unbraid.errors import UsageError
-from unbraid.training.files import replace_file
+from unbraid.files import replace_file
 
 __all__ = ["load_model", "load_training", "save_checkpoint"]
 

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from unbraid.data.compiled import compiled
+from unbraid.compiled import compiled
 
 __all__ = ["MixedAdam", "load_kernel"]
 

@@ -14,10 +14,10 @@ from torch import Tensor, nn
 from unbraid import objectives
 from unbraid.data import FactorDataset, ImageDataset, LabelledDataset, counter_rng, load
 from unbraid.errors import UsageError
+from unbraid.files import read_json
 from unbraid.objectives import Objective, Problem
 from unbraid.training import numerics
 from unbraid.training.checkpoint import load_model
-from unbraid.training.files import read_json
 from unbraid.training.history import read_table
 
 if TYPE_CHECKING:

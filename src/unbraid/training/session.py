@@ -17,10 +17,10 @@ import torch
 from unbraid import objectives
 from unbraid.data import ImageDataset, Stream, counter_rng, load, make_stream
 from unbraid.errors import UsageError
+from unbraid.files import exclusive, read_json, write_json
 from unbraid.objectives import Objective
 from unbraid.training import numerics
 from unbraid.training.checkpoint import load_training, save_checkpoint
-from unbraid.training.files import exclusive, read_json, write_json
 from unbraid.training.history import Table
 from unbraid.training.loop import INIT, Diverged, Hook, Loop, run_hooks, stop_requests
 from unbraid.training.progress import ProgressKind, make_progress

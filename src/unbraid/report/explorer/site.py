@@ -8,10 +8,10 @@ from typing import Protocol
 
 from unbraid.data import ImageDataset
 from unbraid.errors import UsageError
+from unbraid.files import replace_file
 from unbraid.report.explorer.contents import Contents, look_at
 from unbraid.report.explorer.packing import ASSETS, asset, data_script, packed_script, page
 from unbraid.training import Run
-from unbraid.training.files import replace_file
 
 __all__ = ["RunSite", "Site", "run_files", "run_site", "write_site"]
 

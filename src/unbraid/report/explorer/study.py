@@ -11,6 +11,7 @@ from typing import Any
 from zipfile import BadZipFile
 
 from unbraid.errors import UsageError
+from unbraid.files import read_json
 from unbraid.report.explorer.contents import FILES, look_at
 from unbraid.report.explorer.looks import NOTHING, data_of, looks
 from unbraid.report.explorer.packing import ASSETS, asset, data_script, page
@@ -18,7 +19,6 @@ from unbraid.report.explorer.site import run_files
 from unbraid.study.folder import EVALUATION, StudyFolder, open_study, scores_file
 from unbraid.study.table import TABLE, score_columns
 from unbraid.training import open_run
-from unbraid.training.files import read_json
 
 __all__ = ["StudySite", "study_site"]
 

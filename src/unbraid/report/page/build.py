@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from unbraid.errors import UsageError
+from unbraid.files import replace_file
 from unbraid.report.page.folder import plugin_words, read_folder
 from unbraid.report.page.model import Choices, look
 from unbraid.report.page.run_sections import gaps, headline, run_sections, tiles
 from unbraid.report.page.shell import page
-from unbraid.training.files import replace_file
 
 __all__ = ["make_report", "write_report"]
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from unbraid.errors import UsageError
+from unbraid.files import read_json
 from unbraid.metrics import Score
-from unbraid.training.files import read_json
 from unbraid.training.run import CHECKPOINT, EVALUATIONS, HISTORY, INFO
 
 __all__ = ["Folder", "Gap", "History", "Stored", "plugin_words", "read_folder", "read_history", "train_command"]

@@ -9,6 +9,7 @@ from pathlib import Path
 import polars as pl
 
 from unbraid.errors import UsageError
+from unbraid.files import read_json
 from unbraid.report.page.captions import ANSWERS, STUDY
 from unbraid.report.page.charts import bullet
 from unbraid.report.page.folder import Gap, plugin_words
@@ -21,7 +22,6 @@ from unbraid.report.page.words import score_name
 from unbraid.study import ANALYSES, PRESETS, Coverage, StudyFolder, coverage, make_table, open_study
 from unbraid.study.analysis import METRICS, QUESTIONS, findings, metrics_of
 from unbraid.study.published import compare, imitated, load
-from unbraid.training.files import read_json
 from unbraid.training.run import INFO
 
 __all__ = ["study_page"]

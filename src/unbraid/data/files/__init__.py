@@ -1,0 +1,1 @@
+"""Formats, downloads and what is kept on disk."""

@@ -1,0 +1,1 @@
+"""How factors move: laws, transitions, tracks and the pairs made of them."""

@@ -1,0 +1,1 @@
+"""Drawing images from factors."""

@@ -1,0 +1,39 @@
+"""Python files of one's own, imported by path: they register objectives, networks, data sets, metrics and measures."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+from unbraid.errors import UsageError
+
+__all__ = ["import_file", "imported"]
+
+_IMPORTED: list[Path] = []
+
+
+def import_file(path: str | Path) -> None:
+    """Import a file under its own name, once per process; worker processes do the same with :func:`imported`."""
+    path = Path(path)
+    if not path.is_file() or path.suffix != ".py":
+        raise UsageError(f"plugin {path}: no such Python file on this machine")
+    known = sys.modules.get(path.stem)
+    if known is None:
+        spec = importlib.util.spec_from_file_location(path.stem, path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[path.stem] = module
+        try:
+            spec.loader.exec_module(module)
+        except BaseException:
+            del sys.modules[path.stem]  # half a module must not pass for a whole one
+            raise
+    elif Path(getattr(known, "__file__", None) or "").resolve() != path.resolve():
+        raise UsageError(f"plugin {path}: there is a module {path.stem!r} already; give the file another name")
+    if path.absolute() not in _IMPORTED:
+        _IMPORTED.append(path.absolute())
+
+
+def imported() -> list[str]:
+    """The files this process imported, for those that must import them too."""
+    return [str(path) for path in _IMPORTED]

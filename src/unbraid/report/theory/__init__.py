@@ -1,0 +1,1 @@
+"""Pictures of the theory: theorems, experiments and models under it."""
