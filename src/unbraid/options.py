@@ -2,17 +2,35 @@
 
 import inspect
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin
 
 from unbraid.errors import UsageError, unknown_name
 
-__all__ = ["check_options", "parse_name", "parse_value"]
+__all__ = ["Named", "check_options", "parse_name", "parse_options", "parse_value"]
 
 _FLOAT = re.compile(r"[+-]?(\d+\.\d*|\.\d+|\d+(?=[eE]))([eE][+-]?\d+)?")
 _TEXT = {str, Path, NoneType}
+
+
+@dataclass(frozen=True)
+class Named:
+    """A name with options, as data: what ``name:key=value,...`` says once it was read.
+
+    >>> Named.read("pairs:protocol=uni")
+    Named(name='pairs', options={'protocol': 'uni'})
+    """
+
+    name: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, text: "str | Named") -> "Named":
+        """Read text; what is no text any more stays as it is."""
+        return text if isinstance(text, Named) else cls(*parse_name(text))
 
 
 def parse_name(text: str) -> tuple[str, dict[str, Any]]:
@@ -22,13 +40,22 @@ def parse_name(text: str) -> tuple[str, dict[str, Any]]:
     ('sprites32', {'shape': 0, 'orientation': slice(None, None, 4), 'scale': [0, 5]})
     """
     name, _, rest = text.partition(":")
+    return name.strip(), parse_options(rest, text)
+
+
+def parse_options(text: str, whole: str | None = None) -> dict[str, Any]:
+    """The options of ``key=value,...``; ``whole`` is what an error shows.
+
+    >>> parse_options("protocol=lap,rate=2")
+    {'protocol': 'lap', 'rate': 2}
+    """
     options: dict[str, Any] = {}
-    for part in filter(None, rest.split(",")):
+    for part in filter(None, text.split(",")):
         key, equals, value = part.partition("=")
         if not equals:
-            raise UsageError(f"cannot read {part!r} in {text!r}; write name:option=value,option=value")
+            raise UsageError(f"cannot read {part!r} in {whole or text!r}; write name:option=value,option=value")
         options[key.strip()] = parse_value(value.strip())
-    return name.strip(), options
+    return options
 
 
 def parse_value(text: str) -> int | float | list[int] | slice | str:
