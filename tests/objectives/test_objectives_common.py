@@ -78,23 +78,52 @@ def test_a_sweep_names_an_option_and_ascends(name):
     assert [getattr(objectives.make(name, {option: value}), option) for value in values] == list(values)
 
 
+def outputs(run, images):
+    """What the model makes of images, by ability; every one is asked for."""
+    found = {}
+    if run.can("encode"):
+        found["encode"] = run.encode(images)
+        assert found["encode"].shape[0] == len(images)
+        assert found["encode"].shape[1] == getattr(run.objective, "latents", found["encode"].shape[1])
+    if run.can("decode"):
+        found["decode"] = run.decode(found["encode"])
+        assert found["decode"].shape == images.shape
+    if run.can("predict"):
+        found["predict"] = run.predict(images)
+        assert len(found["predict"]) == len(images)
+    return found
+
+
 @pytest.mark.parametrize("name", NAMES)
-def test_trains_encodes_decodes_and_comes_back_from_its_folder(name, dots, tmp_path):
+def test_trains_does_what_it_says_and_comes_back_from_its_folder(name, dots, tmp_path):
     run = train(name, dots, tmp_path / "run", steps=3)
     assert run.finished
     images = dots.images(np.arange(5))
-    codes = run.encode(images)
-    assert codes.shape == (5, 256 if name == "slow-flow" else 3)
-    if name == "pcl":
-        with pytest.raises(UsageError, match="does not decode"):
-            run.decode(codes)
-    else:
-        assert run.decode(codes).shape == images.shape
-    found = run.describe(images)
-    assert np.isfinite(found[{"pcl": "mean", "slow-flow": "nll"}.get(name, "reconstruction")]).all()
+    found = outputs(run, images)
+    assert set(found) == run.objective.abilities()
+    described = run.describe(images)
+    assert described
+    for values in (*found.values(), *described.values()):
+        assert len(values) == 5
+        assert np.isfinite(values).all()
     again = open_run(tmp_path / "run")
     assert again.objective == small(name)
-    assert (again.encode(images) == codes).all()
+    for ability, values in outputs(again, images).items():
+        assert (values == found[ability]).all()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_a_model_cannot_do_is_refused(name, dots, tmp_path):
+    run = train(name, dots, tmp_path / "run", steps=1)
+    images = dots.images(np.arange(2))
+    calls = {"encode": (run.encode, images), "predict": (run.predict, images)}
+    calls["decode"] = (run.decode, np.zeros((2, getattr(run.objective, "latents", 3))))
+    for ability, (call, argument) in calls.items():
+        if not run.can(ability):
+            with pytest.raises(UsageError, match=f"a model trained by '{name}' does not {ability}"):
+                call(argument)
+    with pytest.raises(UsageError, match="unknown ability 'paint'"):
+        run.can("paint")
 
 
 @pytest.mark.parametrize("name", NAMES)

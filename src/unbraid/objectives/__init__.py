@@ -4,6 +4,7 @@ from unbraid.objectives.ada_vae import AdaGVAE, AdaMLVAE, AdaObjective, shared_l
 from unbraid.objectives.annealed_vae import AnnealedVAE
 from unbraid.objectives.autoencoder import AE, AutoencoderObjective, VAEObjective
 from unbraid.objectives.base import (
+    ABILITIES,
     Inputs,
     Objective,
     Problem,
@@ -43,6 +44,7 @@ from unbraid.objectives.transition_prior import (
 from unbraid.objectives.vae import VAE, BetaVAE
 
 __all__ = [
+    "ABILITIES",
     "AE",
     "DIPVAEI",
     "DIPVAEII",

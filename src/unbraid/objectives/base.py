@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
 __all__ = [
+    "ABILITIES",
     "Inputs",
     "Objective",
     "Problem",
@@ -27,6 +28,9 @@ __all__ = [
     "options_of",
     "register",
 ]
+
+ABILITIES = ("encode", "decode", "predict", "infer", "invert")
+"""What a trained model may be able to do; each is a method of :class:`Objective`."""
 
 
 @dataclass(frozen=True)
@@ -112,6 +116,15 @@ class Objective:
         """The loss of a single player."""
         raise UsageError(f"objective {self.name!r} has no loss: define loss(model, inputs, step, noise) or losses(...)")
 
+    @classmethod
+    def abilities(cls) -> frozenset[str]:
+        """What a model trained by it can do, of :data:`ABILITIES`: those of the methods below that the class defines.
+
+        >>> make("pcl").abilities() == {"encode"}
+        True
+        """
+        return frozenset(name for name in ABILITIES if getattr(cls, name) is not getattr(Objective, name))
+
     def encode(self, model: nn.Module, images: Tensor, noise: torch.Generator | None = None) -> Tensor:
         """Codes ``[n, d]`` of images: the mean representation, or a sampled one when ``noise`` is given."""
         raise UsageError(f"a model trained by {self.name!r} does not encode")
@@ -121,8 +134,16 @@ class Objective:
         raise UsageError(f"a model trained by {self.name!r} does not decode")
 
     def predict(self, model: nn.Module, images: Tensor) -> Tensor:
-        """Class scores ``[n, classes]`` of images."""
-        raise UsageError(f"a model trained by {self.name!r} does not predict classes")
+        """Class scores ``[n, classes]`` of images, or their factors ``[n, K]``, each scaled to [0, 1]."""
+        raise UsageError(f"a model trained by {self.name!r} does not predict")
+
+    def infer(self, model: nn.Module, images: Tensor) -> Tensor:
+        """Codes ``[n, d]`` of images found by searching for those that explain them best, not by an encoder."""
+        raise UsageError(f"a model trained by {self.name!r} does not infer")
+
+    def invert(self, model: nn.Module, outputs: Tensor) -> Tensor:
+        """The images ``[n, c, h, w]`` that a one-to-one model maps to these outputs ``[n, d]``."""
+        raise UsageError(f"a model trained by {self.name!r} cannot be inverted")
 
     def describe(self, model: nn.Module, images: Tensor, noise: torch.Generator) -> dict[str, Tensor]:
         """Per-image quantities that judge the model without labels, each ``[n]`` or ``[n, d]``."""

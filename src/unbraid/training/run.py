@@ -13,9 +13,9 @@ from torch import Tensor, nn
 
 from unbraid import objectives
 from unbraid.data import FactorDataset, ImageDataset, LabelledDataset, counter_rng, load
-from unbraid.errors import UsageError
+from unbraid.errors import UsageError, unknown_name
 from unbraid.files import read_json
-from unbraid.objectives import Objective, Problem
+from unbraid.objectives import ABILITIES, Objective, Problem
 from unbraid.training import numerics
 from unbraid.training.checkpoint import load_model
 from unbraid.training.history import read_table
@@ -75,6 +75,12 @@ class Run:
             model = self.objective.build(problem, torch.Generator().manual_seed(0))
             load_model(self.path / CHECKPOINT, model)
             return model.to(self.device).eval()
+
+    def can(self, what: str) -> bool:
+        """Whether the model can ``encode``, ``decode``, ``predict``, ``infer`` or ``invert``."""
+        if what not in ABILITIES:
+            raise unknown_name("ability", what, ABILITIES)
+        return what in self.objective.abilities()
 
     @property
     def finished(self) -> bool:
