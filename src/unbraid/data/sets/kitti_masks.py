@@ -1,6 +1,5 @@
 """KITTI Masks: 2,120 tracks of pedestrian masks from real street videos (Klindt et al., 2021)."""
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -52,17 +51,19 @@ class KittiMasks(MaskTracks):
 
 def _sequences(found: Any, path: Path) -> list[np.ndarray]:
     """The masks of each track, bool ``[frames, 64, 64]``."""
-    masks = found.get("pedestrians") if isinstance(found, Mapping) else None
-    if not isinstance(masks, Sequence | np.ndarray) or not len(masks):
+    masks = found.get("pedestrians") if isinstance(found, dict) else None
+    if not isinstance(masks, list | tuple) or not masks:
         raise UsageError(f"{path} holds no list of sequences under 'pedestrians'; is it kitti_peds_v2.pickle?")
-    sequences = []
-    for number, sequence in enumerate(masks):
-        array = np.asarray(sequence)
-        if array.ndim != 3 or array.shape[1:] != (64, 64) or array.dtype.kind not in "biuf":
+    for number, array in enumerate(masks):
+        if not isinstance(array, np.ndarray):
+            raise UsageError(
+                f"{path}: sequence {number} should be an array [frames, 64, 64], is {type(array).__name__}"
+            )
+        if array.ndim != 3 or array.shape[1:] != (64, 64):
             raise UsageError(f"{path}: sequence {number} should be [frames, 64, 64], is {array.dtype} {array.shape}")
-        if len(array):
-            sequences.append(array > 0)
-    return sequences
+    if sum(array.nbytes for array in masks) > path.stat().st_size:
+        raise UsageError(f"{path} names the same masks over and over, more than it holds; get the file anew")
+    return [array > 0 for array in masks if len(array)]
 
 
 register(
