@@ -1,5 +1,6 @@
 """Networks: encoders, decoders, what their outputs mean. Plain modules without training logic."""
 
+from unbraid.nets import predictors
 from unbraid.nets.comparison import PairComparison
 from unbraid.nets.conv import ConvDecoder, ConvEncoder, conv
 from unbraid.nets.conv_bn import conv_bn
@@ -10,6 +11,7 @@ from unbraid.nets.initialise import glorot, kaiming
 from unbraid.nets.likelihood import Bernoulli, GaussianPixels, Likelihood, likelihood, likelihoods
 from unbraid.nets.mlp import fc, linear, mlp
 from unbraid.nets.posterior import Gaussian
+from unbraid.nets.predictors import build_predictor
 from unbraid.nets.registry import Shape, build, names, register
 from unbraid.nets.slow import slow
 from unbraid.nets.stacked import Stacked, can_stack
@@ -31,6 +33,7 @@ __all__ = [
     "Shape",
     "Stacked",
     "build",
+    "build_predictor",
     "can_stack",
     "conv",
     "conv_bn",
@@ -47,6 +50,7 @@ __all__ = [
     "mlp",
     "names",
     "pairwise_total_correlation",
+    "predictors",
     "register",
     "slow",
 ]

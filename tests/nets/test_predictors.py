@@ -1,0 +1,87 @@
+"""Networks that predict: sizes, shapes, names, seeds."""
+
+import pytest
+import torch
+from torch import nn
+
+from unbraid import nets
+from unbraid.errors import UsageError
+
+NAMES = [name for name in nets.predictors.names() if name != "one-layer"]
+
+
+def count(module: nn.Module) -> int:
+    return sum(p.numel() for p in module.parameters())
+
+
+@pytest.mark.parametrize(
+    ("name", "channels", "outputs", "size"),
+    [
+        # The published counts of the generalisation benchmark: dSprites, Shapes3D, MPI3D; 398,407 + 23 n for the MLP.
+        ("cnn", 1, 5, 379_077),
+        ("cnn", 3, 6, 380_358),
+        ("cnn", 3, 7, 380_615),
+        ("mlp:layers=90+90+90+90+45+22", 1, 5, 398_407 + 23 * 5),
+        ("mlp:layers=90+90+90+90+45+22", 3, 7, 1_135_687 + 23 * 7),
+        # convolutions 16 (c k k) + 1: 8 * 17 + 8 * 129 + 16 * 129 + 16 * 257 + 64 * 257, the linear 65 * 2
+        ("cnn:width=8", 1, 2, 136 + 1_032 + 2_064 + 4_112 + 16_448 + 130),
+        ("mlp:width=5,depth=1", 1, 2, 4097 * 5 + 6 * 2),
+    ],
+)
+def test_parameter_counts(name, channels, outputs, size):
+    assert count(nets.build_predictor(name, (64, 64, channels), outputs)) == size
+
+
+@pytest.mark.parametrize("size", [(8, 8), (17, 17), (28, 28), (64, 64), (24, 40), (96, 96)], ids=str)
+@pytest.mark.parametrize("name", NAMES)
+def test_every_pixel_of_any_image_matters_and_every_parameter_learns(name, size):
+    net = nets.build_predictor(name, (*size, 3), 4)
+    images = torch.rand(8, 3, *size, generator=torch.Generator().manual_seed(0)).requires_grad_()
+    scores = net(images)
+    assert scores.shape == (8, 4)
+    scores.square().sum().backward()
+    assert images.grad is not None
+    assert (images.grad.abs().sum((0, 1)) > 0).all()
+    assert all(p.grad is not None and p.grad.abs().max() > 0 for p in net.parameters())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_weights_follow_from_the_generator_alone(name):
+    def weights(seed):
+        torch.manual_seed(seed)  # must not matter
+        return nn.utils.parameters_to_vector(
+            nets.build_predictor(name, (16, 16, 1), 3, generator=torch.Generator().manual_seed(7)).parameters()
+        )
+
+    assert torch.equal(weights(0), weights(1))
+    other = nets.build_predictor(name, (16, 16, 1), 3, generator=torch.Generator().manual_seed(8))
+    assert not torch.equal(weights(0), nn.utils.parameters_to_vector(other.parameters()))
+
+
+def test_fast_kernels_do_not_change_what_the_cnn_says():
+    net = nets.build_predictor("cnn", (64, 64, 1), 5)
+    images = torch.rand(4, 1, 64, 64, generator=torch.Generator().manual_seed(0))
+    with nets.fast_kernels():
+        fast = net(images)
+    torch.testing.assert_close(fast, net(images), rtol=1e-4, atol=1e-6)
+
+
+def test_vectors_are_for_the_mlp():
+    assert nets.build_predictor("mlp:width=8", (7,), 2)(torch.zeros(3, 7)).shape == (3, 2)
+    with pytest.raises(UsageError, match=r"takes images.*\(7,\).*mlp"):
+        nets.build_predictor("cnn", (7,), 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("cn", "unknown predictor 'cn'; did you mean 'cnn'"),
+        ("cnn:wide=3", "unknown option of predictor 'cnn': 'wide'"),
+        ("cnn:width=0", "width must be at least 1, got 0"),
+        ("mlp:layers=3+0", "at least one unit"),
+        ("mlp:depth=two", "must be int, got 'two'"),
+    ],
+)
+def test_wrong_names_and_options_are_refused(name, message):
+    with pytest.raises(UsageError, match=message):
+        nets.build_predictor(name, (16, 16, 1), 2)
