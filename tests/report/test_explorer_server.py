@@ -1,11 +1,16 @@
 """The server knows its site and nothing else, and answers to loopback names only."""
 
 import http.client
+import socket
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from unbraid.errors import UsageError
 from unbraid.report.explorer import LoopbackServer
+from unbraid.report.explorer import server as server_module
 
 
 class Pages:
@@ -97,3 +102,52 @@ def test_a_port_in_use_is_named(serving):
         LoopbackServer(Pages(), serving(Pages()).server_port)
     with pytest.raises(UsageError, match="port must lie"):
         LoopbackServer(Pages(), 70_000)
+
+
+def test_two_hosts_in_one_request_are_refused(serving):
+    server = serving(Pages())
+    name = f"127.0.0.1:{server.server_port}"
+    with socket.create_connection(("127.0.0.1", server.server_port), timeout=10) as client:
+        client.sendall(f"GET / HTTP/1.1\r\nHost: {name}\r\nHost: evil.example\r\n\r\n".encode())
+        assert client.recv(64).startswith(b"HTTP/1.1 400 ")
+
+
+def test_a_connection_that_says_nothing_is_closed(serving, monkeypatch):
+    monkeypatch.setattr(server_module._Handler, "timeout", 0.2)
+    server = serving(Pages())
+    with socket.create_connection(("127.0.0.1", server.server_port), timeout=10) as client:
+        assert client.recv(1) == b""  # the end, instead of waiting for ever
+
+
+def test_two_hundred_clients_at_once_are_all_served_by_few_threads(serving):
+    class Slow(Pages):
+        most = 0
+
+        def get(self, path):
+            Slow.most = max(Slow.most, threading.active_count())
+            time.sleep(0.01)
+            return super().get(path)
+
+    server = serving(Slow())
+    before = threading.active_count()
+    with ThreadPoolExecutor(200) as clients:
+        found = list(clients.map(lambda _: ask(server, "/")[0], range(200)))
+    assert found == 200 * [200]
+    assert Slow.most <= before + 200 + server_module.THREADS  # the clients' own threads among them
+
+
+def test_a_page_that_takes_long_does_not_hold_up_the_others(serving):
+    release = threading.Event()
+
+    class Waiting(Pages):
+        def get(self, path):
+            if path == "study.js":
+                release.wait(10)
+            return super().get(path)
+
+    server = serving(Waiting())
+    slow = threading.Thread(target=ask, args=(server, "/study.js"))
+    slow.start()
+    assert ask(server, "/")[0] == 200  # would time out behind a lock
+    release.set()
+    slow.join()

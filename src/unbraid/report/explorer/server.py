@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Lock
+from threading import BoundedSemaphore
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -19,6 +19,10 @@ from unbraid.report.explorer.site import Site
 __all__ = ["ADDRESS", "LoopbackServer", "serve"]
 
 ADDRESS = "127.0.0.1"
+THREADS = 64
+"""Connections served at once; the others wait in the queue."""
+IDLE = 5.0
+"""Seconds after which a connection that says nothing is closed."""
 TYPES = {
     "html": "text/html; charset=utf-8",
     "js": "text/javascript; charset=utf-8",
@@ -43,6 +47,7 @@ class LoopbackServer(ThreadingHTTPServer):
     """Serves a site on 127.0.0.1; ``port`` 0 takes any free one."""
 
     daemon_threads = True
+    request_queue_size = 256
 
     def __init__(self, site: Site, port: int = 0) -> None:
         if not 0 <= port < 65536:
@@ -51,7 +56,30 @@ class LoopbackServer(ThreadingHTTPServer):
             super().__init__((ADDRESS, port), _Handler)
         except OSError as error:
             raise UsageError(f"port {port} cannot be used ({error.strerror}); try another one, or 0 for any") from error
-        self.site, self.lock = site, Lock()
+        self.site, self._places = site, BoundedSemaphore(THREADS)
+        self._open: set[Any] = set()
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Start a thread for a connection as soon as there is a place."""
+        self._places.acquire()
+        try:
+            super().process_request(request, client_address)
+        except BaseException:
+            self._places.release()
+            raise
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        self._open.add(request)
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._open.discard(request)
+            self._places.release()
+
+    @property
+    def crowded(self) -> bool:
+        """Whether most places are taken, so that connections should not be kept open for a next request."""
+        return len(self._open) > THREADS // 2
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A browser that closes its connections is no error to tell of."""
@@ -67,9 +95,14 @@ class _Handler(BaseHTTPRequestHandler):
     server: LoopbackServer
     protocol_version = "HTTP/1.1"
     server_version, sys_version = "unbraid", ""
+    timeout = IDLE
 
     def do_GET(self) -> None:
-        if self.headers.get("Host", "").lower() not in self._names():
+        hosts = self.headers.get_all("Host", [])
+        if len(hosts) > 1:
+            self._answer(HTTPStatus.BAD_REQUEST, b"a request names one host\n")
+            return
+        if "".join(hosts).lower() not in self._names():
             self._answer(HTTPStatus.MISDIRECTED_REQUEST, b"this server answers to loopback names only\n")
             return
         try:
@@ -79,10 +112,8 @@ class _Handler(BaseHTTPRequestHandler):
             return
         if path == "" or path.endswith("/"):
             path += "index.html"
-        # A site computes some files when asked; models are not made for several threads.
         try:
-            with self.server.lock:
-                content = self.server.site.get(path)
+            content = self.server.site.get(path)
         except UsageError as error:
             self._answer(HTTPStatus.INTERNAL_SERVER_ERROR, f"{error}\n".encode())
             return
@@ -108,6 +139,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(content)))
+        if self.server.crowded:
+            self.send_header("Connection", "close")  # which also makes this side close
         self.end_headers()
         if self.command != "HEAD":
             try:

@@ -24,7 +24,7 @@ class Site(Protocol):
         ...
 
     def get(self, path: str) -> bytes | None:
-        """A file's content; ``None`` if there is no such file."""
+        """A file's content; ``None`` if there is no such file. A server asks from several threads at once."""
         ...
 
 

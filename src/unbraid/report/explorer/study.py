@@ -7,6 +7,7 @@ import re
 from collections import Counter, OrderedDict
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Lock
 from typing import Any
 from zipfile import BadZipFile
 
@@ -46,6 +47,8 @@ class StudySite:
         self._begun = len(begun)
         self._explorers: OrderedDict[int, dict[str, bytes]] = OrderedDict()
         self._pictures: dict[tuple[int, int], bytes] = {}
+        self._computing = Lock()
+        """A server asks from several threads; models are not made for that."""
 
     def paths(self) -> Iterator[str]:
         yield from ("index.html", "study.js")
@@ -66,7 +69,8 @@ class StudySite:
         if match is None or not self._has_page(int(match[1])):
             return None
         index, name = int(match[1]), match[2]
-        return self._picture(index) if name == "looks.png" else self._explorer(index).get(name)
+        with self._computing:
+            return self._picture(index) if name == "looks.png" else self._explorer(index).get(name)
 
     def record(self) -> dict[str, Any]:
         """What goes to the page as JSON: read anew each time, since a study may be at work."""
