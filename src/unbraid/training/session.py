@@ -293,7 +293,8 @@ def _clear(folder: Path) -> None:
     # The record goes last: without it the folder would no longer be known as a run's.
     for name in (*made_from_it, CHECKPOINT, HISTORY, EVALUATIONS, INFO):
         (folder / name).unlink(missing_ok=True)
-    shutil.rmtree(folder / "tensorboard", ignore_errors=True)
+    for name in ("scores", "tensorboard"):
+        shutil.rmtree(folder / name, ignore_errors=True)
 
 
 def _open_or_begin(

@@ -1,0 +1,259 @@
+"""Measure a run, or read what was measured of it before: answers lie with the run, under a hash of all they depend on.
+
+``RUN/scores/<measure>-<hash>.json`` holds the rows of a measure; the hash is of its settings and the seed, of the data
+and of the run's weights. While rows are still coming they lie in ``.<measure>-<hash>.rows``, one line each, so that
+a killed measure goes on where it was. What a group is compared by lies in ``<measure>-<hash>.npz``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unbraid.errors import UsageError
+from unbraid.evaluation.base import (
+    _LISTENER,
+    Condition,
+    GroupMeasure,
+    Measure,
+    Scores,
+    make,
+    read_measures,
+    say,
+    settings_of,
+)
+from unbraid.evaluation.models import as_run, describe_run, fingerprint_data
+from unbraid.files import read_json, replace_file, write_json
+from unbraid.metrics import Score
+from unbraid.options import Named
+
+if TYPE_CHECKING:
+    from unbraid.data import ImageDataset
+    from unbraid.training import Run
+
+__all__ = ["FOLDER", "Measured", "measure", "measure_group", "read_rows", "read_share"]
+
+FOLDER = "scores"
+"""Where answers lie in a run's folder."""
+
+Asked = str | Named | Measure | Iterable[str | Named | Measure]
+Rows = tuple[tuple[Condition, Scores], ...]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The answer of one measure."""
+
+    measure: Measure
+    rows: Rows
+    """Conditions and scores; a group measure has none for a single run."""
+    path: Path | None = None
+    """The file that holds it; ``None`` for a function."""
+
+    def scores(self, **condition: Any) -> dict[str, Score | float]:
+        """All scores whose condition says at least this; refused where several conditions give the same one."""
+        found: dict[str, Score | float] = {}
+        for under, scores in self.rows:
+            if all(under.get(key) == value for key, value in condition.items()):
+                if twice := sorted(found.keys() & scores.keys()):
+                    raise UsageError(f"{self.measure.name} has {twice[0]!r} under several conditions, such as {under}")
+                found |= scores
+        return found
+
+
+def measure(
+    run: Run | Callable[[np.ndarray], Any],
+    data: ImageDataset,
+    measures: Asked,
+    *,
+    seed: int = 0,
+    progress: Callable[[str], None] | None = None,
+) -> dict[str, Measured]:
+    """The answers of measures, by name; what was computed before is read from the run's folder.
+
+    ``measures`` are names (settings behind a colon, as in ``"disentanglement:train=500"``) or :class:`Measure` objects.
+    Those that do not apply to this run and these data are left out. A function from uint8 images to arrays can take the
+    place of the run; nothing is stored then. ``progress`` is told what is being done. Of a group measure only what the
+    comparison needs is computed, see :func:`measure_group`.
+    """
+    model = as_run(run)
+    chosen = _choose(measures)
+    store = _Store(model, data, seed) if model.path is not None else None
+    found: dict[str, Measured] = {}
+    listening = _LISTENER.set(progress)
+    try:
+        for asked in chosen:
+            if not asked.applies(model, data):
+                continue
+            say(asked.name)
+            if isinstance(asked, GroupMeasure):
+                found[asked.name] = Measured(asked, (), _share(asked, model, data, seed, store)[1])
+            else:
+                path = None if store is None else store.path(asked)
+                found[asked.name] = Measured(asked, _rows(asked, model, data, seed, store), path)
+    finally:
+        _LISTENER.reset(listening)
+    return found
+
+
+def measure_group(
+    runs: Sequence[Run | Callable[[np.ndarray], Any]],
+    data: ImageDataset,
+    asked: str | Named | Measure,
+    *,
+    seed: int = 0,
+) -> list[Measured]:
+    """What a group measure says of each of these runs among all of them."""
+    chosen = make(asked)
+    if not isinstance(chosen, GroupMeasure):
+        raise UsageError(f"measure {chosen.name!r} looks at one run at a time; call unbraid.evaluation.measure")
+    if len(runs) < 2:
+        raise UsageError(f"measure {chosen.name!r} compares at least two runs, got {len(runs)}")
+    models = [as_run(run) for run in runs]
+    stores = [_Store(model, data, seed) if model.path is not None else None for model in models]
+    shares = [_share(chosen, model, data, seed, store) for model, store in zip(models, stores, strict=True)]
+    scores = chosen.compare([arrays for arrays, _ in shares], seed)
+    return [Measured(chosen, (({}, own),), path) for own, (_, path) in zip(scores, shares, strict=True)]
+
+
+def read_rows(path: Path) -> Rows:
+    """The rows of a stored answer."""
+    record = read_json(path)
+    try:
+        return tuple((row["condition"], _from_json(row["scores"])) for row in record["rows"])
+    except (KeyError, TypeError) as error:
+        raise UsageError(f"{path} cannot be read as scores ({error!r}); delete it to measure anew") from error
+
+
+def read_share(path: Path) -> dict[str, np.ndarray]:
+    """What a group measure kept of a run."""
+    with np.load(path, allow_pickle=False) as file:
+        return {name: file[name] for name in file.files}
+
+
+class _Store:
+    """Where the answers of one run on some data lie."""
+
+    def __init__(self, run: Run, data: ImageDataset, seed: int) -> None:
+        self.folder = run.path / FOLDER
+        self.about: dict[str, Any] = {"seed": seed, "data": fingerprint_data(data), "run": describe_run(run)}
+
+    def record(self, asked: Measure) -> dict[str, Any]:
+        """All that the answer depends on."""
+        return {"measure": asked.name, "version": asked.version, "settings": settings_of(asked), **self.about}
+
+    def path(self, asked: Measure, suffix: str = ".json") -> Path:
+        text = json.dumps(self.record(asked), sort_keys=True, default=str)
+        return self.folder / f"{asked.name}-{hashlib.sha256(text.encode()).hexdigest()[:12]}{suffix}"
+
+    def make(self) -> None:
+        try:
+            self.folder.mkdir(exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"cannot write scores to {self.folder} ({error.strerror})") from error
+
+
+def _choose(measures: Asked) -> list[Measure]:
+    if isinstance(measures, str):
+        measures = read_measures(measures)
+    asked = [measures] if isinstance(measures, Named | Measure) else list(measures)
+    chosen = [make(one) for one in asked]
+    names = [one.name for one in chosen]
+    if len(set(names)) < len(names):
+        raise UsageError(f"measures must differ in their names, got {', '.join(names)}; ask for them one by one")
+    return chosen
+
+
+def _rows(asked: Measure, run: Run, data: ImageDataset, seed: int, store: _Store | None) -> Rows:
+    """The rows of a measure; as they would be read from its file, whether or not they are."""
+    if store is not None and store.path(asked).exists():
+        return read_rows(store.path(asked))
+    partial = None
+    if store is not None:
+        store.make()
+        partial = store.path(asked, ".rows")
+        partial = partial.with_name(f".{partial.name}")
+    known = {} if partial is None else _read_partial(partial)
+    rows: dict[str, dict[str, Any]] = {}
+    for condition, scores in asked.rows(run, data, seed):
+        under = _plain_condition(asked, condition)
+        key = json.dumps(under, sort_keys=True)
+        if key in rows:
+            raise UsageError(f"measure {asked.name!r} gives the condition {under} twice")
+        if key not in known:
+            if under:
+                say(f"{asked.name}: {', '.join(f'{name} {value}' for name, value in under.items())}")
+            known[key] = {"condition": under, "scores": _to_json(scores() if callable(scores) else scores)}
+            if partial is not None:
+                _append(partial, known[key])
+        rows[key] = known[key]
+    if store is not None and partial is not None:
+        write_json(store.path(asked), {**store.record(asked), "rows": list(rows.values())})
+        partial.unlink(missing_ok=True)
+    return tuple((row["condition"], _from_json(row["scores"])) for row in rows.values())
+
+
+def _share(
+    asked: GroupMeasure, run: Run, data: ImageDataset, seed: int, store: _Store | None
+) -> tuple[dict[str, np.ndarray], Path | None]:
+    if store is None:
+        return asked.share(run, data, seed), None
+    path = store.path(asked, ".npz")
+    if not path.exists():
+        store.make()
+        with replace_file(path) as temporary, temporary.open("wb") as file:
+            np.savez(file, **asked.share(run, data, seed))  # type: ignore[arg-type]
+    return read_share(path), path
+
+
+def _plain_condition(asked: Measure, condition: Condition) -> dict[str, Any]:
+    plain = {key: value.item() if isinstance(value, np.generic) else value for key, value in condition.items()}
+    for key, value in plain.items():
+        if not isinstance(key, str) or not isinstance(value, str | int | float):
+            raise UsageError(
+                f"measure {asked.name!r} gives the condition {key!r}: {value!r}, expected a word or a number by name"
+            )
+    return plain
+
+
+def _to_json(scores: Scores) -> dict[str, Any]:
+    return {
+        name: score.to_json() if isinstance(score, Score) else (float(score) if math.isfinite(score) else None)
+        for name, score in scores.items()
+    }
+
+
+def _from_json(scores: Mapping[str, Any]) -> dict[str, Score | float]:
+    def read(score: Any) -> Score | float:
+        if isinstance(score, Mapping):
+            return Score.from_json(score)
+        return math.nan if score is None else float(score)
+
+    return {name: read(score) for name, score in scores.items()}
+
+
+def _append(path: Path, row: dict[str, Any]) -> None:
+    with path.open("ab") as file:
+        # What a killed process left of a line ends here.
+        file.write(b"\n" + json.dumps(row, allow_nan=False).encode() + b"\n")
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _read_partial(path: Path) -> dict[str, dict[str, Any]]:
+    rows: dict[str, dict[str, Any]] = {}
+    for line in path.read_bytes().splitlines() if path.exists() else ():
+        try:
+            row = json.loads(line)
+            rows[json.dumps(row["condition"], sort_keys=True)] = row
+        except (ValueError, KeyError, TypeError):  # an empty line, or one cut off by kill -9
+            continue
+    return rows

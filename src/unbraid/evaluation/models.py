@@ -1,0 +1,84 @@
+"""What a measure looks at: a run, or a function that takes its place."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from unbraid.errors import UsageError
+
+if TYPE_CHECKING:
+    from unbraid.data import ImageDataset
+    from unbraid.training import Run
+
+__all__ = ["Function", "as_run", "describe_run", "fingerprint_data"]
+
+
+class Function:
+    """A function from uint8 images to arrays in the place of a run: its values pass for codes and for predictions."""
+
+    path = None
+    representations = ("mean",)
+
+    def __init__(self, function: Callable[[np.ndarray], Any]) -> None:
+        self.function = function
+
+    def can(self, what: str) -> bool:
+        return what in ("encode", "predict")
+
+    def encode(self, images: np.ndarray, *, kind: str = "mean", seed: int = 0, batch_size: int = 256) -> np.ndarray:
+        if kind != "mean":
+            raise UsageError(f"kind {kind!r} needs a run; a function decides itself what it returns")
+        return self._apply(images, batch_size)
+
+    def predict(self, images: np.ndarray, *, batch_size: int = 256) -> np.ndarray:
+        return self._apply(images, batch_size)
+
+    def _apply(self, images: np.ndarray, batch_size: int) -> np.ndarray:
+        starts = range(0, len(images), batch_size)
+        return np.concatenate([np.asarray(self.function(images[start : start + batch_size])) for start in starts])
+
+
+def as_run(run_or_function: Any) -> Run:
+    """A run as it is, a function in the shape of one."""
+    from unbraid.training import Run
+
+    if isinstance(run_or_function, Run | Function):
+        return cast(Run, run_or_function)
+    if isinstance(run_or_function, str | Path):
+        raise UsageError(f"expected a run, got the path {str(run_or_function)!r}; open it with unbraid.open_run(path)")
+    if not callable(run_or_function):
+        raise UsageError(f"expected a run or a function from images to arrays, got {run_or_function!r}")
+    return cast(Run, Function(run_or_function))
+
+
+def describe_run(run: Run) -> dict[str, Any]:
+    """Which state of a run was measured: its step, and a hash of its checkpoint."""
+    from unbraid.training import CHECKPOINT
+
+    try:
+        content = (run.path / CHECKPOINT).read_bytes()
+    except FileNotFoundError as error:
+        raise UsageError(f"{run.path} has no weights yet: the run has not reached its first checkpoint") from error
+    return {"step": int(run.info["step"]), "weights": hashlib.sha256(content).hexdigest()[:16]}
+
+
+def fingerprint_data(data: ImageDataset) -> dict[str, Any]:
+    """The record of a data set as run folders have it, with a fingerprint of what is known of its images beside it."""
+    from unbraid.training import describe_data
+
+    digest = hashlib.sha256()
+    index = np.arange(len(data)) if len(data) <= 100_000 else np.linspace(0, len(data) - 1, 10_000).astype(np.int64)
+    for name in ("factors", "labels"):
+        if getattr(data, f"has_{name}", hasattr(data, name)):
+            values = getattr(data, name)
+            array = np.ascontiguousarray(values(index) if callable(values) else values)
+            digest.update(f"{name} {array.dtype} {array.shape}".encode())
+            digest.update(array.tobytes())
+    about = describe_data(data)
+    del about["name"]  # the same images by another name give the same scores
+    return {**about, "truth": digest.hexdigest()[:16]}

@@ -1,0 +1,49 @@
+"""One type for what is concluded from numbers: findings of studies, claims of comparisons, cells of a matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+from unbraid.errors import unknown_name
+
+__all__ = ["Verdict", "Word", "verdict"]
+
+Word = Literal["holds", "does not hold", "undecided", "cannot say"]
+"""``undecided``: the numbers are there and do not settle it. ``cannot say``: they are not there."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A word, the numbers it rests on, and a sentence that says them.
+
+    >>> print(Verdict("holds", {"share": 0.8}, "8 of 10 runs"))
+    holds: 8 of 10 runs
+    """
+
+    word: Word
+    numbers: Mapping[str, float] = field(default_factory=dict)
+    sentence: str = ""
+
+    def __post_init__(self) -> None:
+        if self.word not in get_args(Word):
+            raise unknown_name("word of a verdict", self.word, get_args(Word))
+
+    @property
+    def holds(self) -> bool | None:
+        """Yes, no, or neither."""
+        return {"holds": True, "does not hold": False}.get(self.word)
+
+    def __str__(self) -> str:
+        return f"{self.word}: {self.sentence}" if self.sentence else self.word
+
+
+def verdict(holds: bool | None, sentence: str, /, **numbers: float) -> Verdict:
+    """The verdict of a rule that was applied to numbers; without an answer it is undecided.
+
+    >>> verdict(3 > 2, "3 is more than 2", first=3, second=2).word
+    'holds'
+    """
+    word: Word = "undecided" if holds is None else "holds" if holds else "does not hold"
+    return Verdict(word, {name: float(value) for name, value in numbers.items()}, sentence)
