@@ -97,7 +97,7 @@ class ByVmap:
 
     def __init__(self, loops: list[Loop]) -> None:
         self.loops, self.first = loops, loops[0]
-        models = [torch.nn.ModuleDict(dict(loop.model.items())) for loop in loops]
+        models = [loop.model for loop in loops]
         self.parameters, _ = stack_module_state(models)
         self.optimizer = torch.optim.Adam(self.parameters.values(), lr=1e-3, fused=True)
         self.skeleton = _Loss(self.first)

@@ -100,7 +100,7 @@ def test_a_pair_costs_the_mean_reconstruction_and_beta_times_the_mean_kl():
         terms[beta] = objective.loss(model, Inputs(images, partners), 0, torch.Generator().manual_seed(0))
     with torch.no_grad():
         posterior = objective.couple(objective.posterior(model, torch.cat([images, partners])))
-        output = model["decoder"](posterior.sample(generator=torch.Generator().manual_seed(0)))
+        output = model.decoder(posterior.sample(generator=torch.Generator().manual_seed(0)))
         expected = objective.reconstruction(output, torch.cat([images, partners])).mean()
     assert terms[1.0].terms["reconstruction"].item() == pytest.approx(expected.item(), rel=1e-6)
     assert terms[4.0].terms["penalty"].item() == pytest.approx(4 * posterior.kl().mean().item(), rel=1e-6)

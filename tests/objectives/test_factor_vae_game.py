@@ -89,8 +89,8 @@ def test_discriminator_alone_finds_the_total_correlation_of_gaussians(rho, low, 
 
 
 def parts(model):
-    coder = [*model["encoder"].parameters(), *model["decoder"].parameters()]
-    return coder, list(model["discriminator"].parameters())
+    coder = [*model.encoder.parameters(), *model.decoder.parameters()]
+    return coder, list(model.discriminator.parameters())
 
 
 def test_each_loss_reaches_its_own_player():
@@ -119,7 +119,7 @@ def test_total_correlation_pushes_the_encoder():
     objective = FactorVAE(gamma=50.0, **SMALL)
     model = objective.build(Problem((8, 8, 1), 100), generator())
     inputs = Inputs(torch.rand(12, 1, 8, 8, generator=generator()))
-    encoder = list(model["encoder"].parameters())
+    encoder = list(model.encoder.parameters())
     tc = objective.loss(model, inputs, 0, generator(1)).watched["tc"]
     assert any(gradient.abs().sum() > 0 for gradient in torch.autograd.grad(tc, encoder))
 

@@ -64,7 +64,7 @@ def test_it_ends_at_the_closed_form(seed):
     objective = LinearVAE(beta=beta)
     model = minimised(data, objective, seed)
     expected = linear_vae_optimum(np.cov(pixels(data, 2000).reshape(2000, -1), rowvar=False), beta, 2)
-    columns = model["decoder"][0].weight.detach().numpy()
+    columns = model.decoder[0].weight.detach().numpy()
     order = np.argsort(-(columns**2).sum(axis=0))
     columns = columns[:, order]
     lengths = np.linalg.norm(columns, axis=0)

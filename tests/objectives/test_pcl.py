@@ -53,7 +53,7 @@ def test_the_loss_is_the_cross_entropy_of_true_and_shuffled_pairs():
     with torch.no_grad():
         past, present = objective.encode(model, images), objective.encode(model, partners)
         order = derangement(6, torch.Generator().manual_seed(1))
-        logits = torch.cat([model["comparison"](present, past), model["comparison"](present, past[order])])
+        logits = torch.cat([model.comparison(present, past), model.comparison(present, past[order])])
     p = torch.sigmoid(logits)
     assert found == pytest.approx(-0.5 * (p[:6].log().mean() + (1 - p[6:]).log().mean()).item(), rel=1e-5)
 

@@ -70,7 +70,7 @@ def test_the_loss_is_the_exact_likelihood_of_the_pair(kind, ar):
     found = objective.loss(model, Inputs(x, y), 0, generator).total.item()
 
     def code(v):
-        return model["flow"](v[None])[0][0]
+        return model.flow(v[None])[0][0]
 
     total = 0.0
     for a, b in zip(x.flatten(1), y.flatten(1), strict=True):
@@ -86,13 +86,13 @@ def test_the_density_of_pairs_integrates_to_one():
     objective = SlowFlow(rate=3.0, alpha=0.5)
     model = objective.build(Problem((1, 1, 1), 1), torch.Generator())
     with torch.no_grad():
-        model["flow"].layers[0].weight.fill_(2.0)
+        model.flow.layers[0].weight.fill_(2.0)
     past = torch.linspace(-3, 3, 61)
     steps = torch.from_numpy(np.sinh(np.linspace(-7, 7, 4001)) / 40).float()
     widths = np.gradient(steps.double().numpy())
     x = past.repeat_interleave(len(steps))
     y = x + steps.repeat(len(past))
-    z, log_det = model["flow"](torch.stack([x, y], 1).reshape(-1, 1))
+    z, log_det = model.flow(torch.stack([x, y], 1).reshape(-1, 1))
     z0, z1 = z.reshape(-1, 2).T
     log_p = Normal(0, 1).log_prob(z0) + math.log(2.25) - 3 * (z1 - z0).abs().sqrt() + 2 * log_det[0]
     mass = (log_p.exp().detach().double().numpy().reshape(61, -1) * widths).sum() * 0.1

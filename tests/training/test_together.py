@@ -106,7 +106,7 @@ def test_rounded_copies_follow_the_weights():
         for _ in range(2)
     ]
     stack = Stack(loops)
-    layers = [layer for part in stack.model.values() for layer in part.layers if getattr(layer, "copies", ())]
+    layers = [layer for part in stack.model.children() for layer in part.layers if getattr(layer, "copies", ())]
     assert len(layers) >= 2
     before = [layer.weight.detach().clone() for layer in layers]
     for _ in range(3):

@@ -1,11 +1,12 @@
 """Networks: encoders, decoders, what their outputs mean. Plain modules without training logic."""
 
 from unbraid.nets import predictors
-from unbraid.nets.comparison import PairComparison
+from unbraid.nets.autoencoder import Autoencoder
+from unbraid.nets.comparison import PairClassifier, PairComparison
 from unbraid.nets.conv import ConvDecoder, ConvEncoder, conv
 from unbraid.nets.conv_bn import conv_bn
 from unbraid.nets.discriminator import discriminator
-from unbraid.nets.flow import Coupling, Flow, InvertibleLinear, coupling_flow
+from unbraid.nets.flow import Coupling, Flow, FlowModel, InvertibleLinear, coupling_flow
 from unbraid.nets.full_gaussian import FullGaussian, full_heads
 from unbraid.nets.initialise import glorot, kaiming
 from unbraid.nets.likelihood import Bernoulli, GaussianPixels, Likelihood, likelihood, likelihoods
@@ -17,19 +18,24 @@ from unbraid.nets.slow import slow
 from unbraid.nets.stacked import Stacked, can_stack
 from unbraid.nets.stride2 import fast_kernels
 from unbraid.nets.total_correlation import pairwise_total_correlation
+from unbraid.problem import Problem
 
 __all__ = [
+    "Autoencoder",
     "Bernoulli",
     "ConvDecoder",
     "ConvEncoder",
     "Coupling",
     "Flow",
+    "FlowModel",
     "FullGaussian",
     "Gaussian",
     "GaussianPixels",
     "InvertibleLinear",
     "Likelihood",
+    "PairClassifier",
     "PairComparison",
+    "Problem",
     "Shape",
     "Stacked",
     "build",

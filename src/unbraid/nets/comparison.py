@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-__all__ = ["PairComparison"]
+__all__ = ["PairClassifier", "PairComparison"]
 
 
 class PairComparison(nn.Module):
@@ -27,3 +27,11 @@ class PairComparison(nn.Module):
         distance = (self.present * present + self.past * past + self.shift).abs().sum(1)
         first, second = F.softplus(self.squares)
         return present.square() @ first + past.square() @ second - distance + self.constant
+
+
+class PairClassifier(nn.Module):
+    """An encoder and the comparison of two of its codes."""
+
+    def __init__(self, encoder: nn.Module, comparison: PairComparison) -> None:
+        super().__init__()
+        self.encoder, self.comparison = encoder, comparison

@@ -9,8 +9,9 @@ from torch import Tensor, nn
 
 from unbraid.errors import UsageError
 from unbraid.nets.initialise import seeded
+from unbraid.problem import Problem
 
-__all__ = ["Coupling", "Flow", "InvertibleLinear", "coupling_flow"]
+__all__ = ["Coupling", "Flow", "FlowModel", "InvertibleLinear", "coupling_flow"]
 
 
 class InvertibleLinear(nn.Module):
@@ -96,6 +97,14 @@ class Flow(nn.Module):
             z, log_det = layer.inverse(z)  # type: ignore[operator]
             total = total + log_det
         return z, total
+
+
+class FlowModel(nn.Module):
+    """A flow of images as vectors, and the problem it was made for."""
+
+    def __init__(self, flow: Flow, problem: Problem) -> None:
+        super().__init__()
+        self.flow, self.problem = flow, problem
 
 
 def coupling_flow(size: int, *, blocks: int = 6, width: int = 500, generator: torch.Generator | None = None) -> Flow:

@@ -10,9 +10,9 @@ from unbraid.objectives.base import Inputs, Objective, Problem, Terms, check_pos
 
 if TYPE_CHECKING:
     import torch
-    from torch import Tensor, nn
+    from torch import Tensor
 
-    from unbraid.nets import Gaussian
+    from unbraid.nets import Autoencoder, Gaussian
 
 __all__ = ["AE", "AutoencoderObjective", "VAEObjective"]
 
@@ -39,22 +39,18 @@ class AutoencoderObjective(Objective):
         """How many numbers the encoder gives per latent."""
         return 1
 
-    def build(self, problem: Problem, generator: torch.Generator) -> nn.Module:
+    def build(self, problem: Problem, generator: torch.Generator) -> Autoencoder:
         """Encoder and decoder; ``model.problem`` stays at hand for losses that depend on the data set's size."""
-        from torch import nn
-
         from unbraid import nets
 
         nets.likelihood(self.likelihood)
         encoder, decoder = nets.build(self.net, problem.shape, self.latents, heads=self.heads(), generator=generator)
-        model = nn.ModuleDict({"encoder": encoder, "decoder": decoder})
-        model.problem = problem  # type: ignore[assignment]
-        return model
+        return nets.Autoencoder(encoder, decoder, problem)
 
-    def optimizers(self, model: nn.Module) -> dict[str, torch.optim.Optimizer]:
+    def optimizers(self, model: Autoencoder) -> dict[str, torch.optim.Optimizer]:
         from torch.optim import Adam
 
-        parameters = [*model["encoder"].parameters(), *model["decoder"].parameters()]  # type: ignore[index]
+        parameters = [*model.encoder.parameters(), *model.decoder.parameters()]
         return {"model": Adam(parameters, lr=self.learning_rate, betas=(0.9, 0.999), eps=1e-8, fused=True)}
 
     def reconstruction(self, output: Tensor, images: Tensor) -> Tensor:
@@ -63,10 +59,10 @@ class AutoencoderObjective(Objective):
 
         return nets.likelihood(self.likelihood).nll(output, images)
 
-    def decode(self, model: nn.Module, codes: Tensor) -> Tensor:
+    def decode(self, model: Autoencoder, codes: Tensor) -> Tensor:
         from unbraid import nets
 
-        return nets.likelihood(self.likelihood).mean(model["decoder"](codes))  # type: ignore[index]
+        return nets.likelihood(self.likelihood).mean(model.decoder(codes))
 
 
 @register("ae")
@@ -76,17 +72,17 @@ class AE(AutoencoderObjective):
 
     representations = ("mean",)
 
-    def loss(self, model: nn.Module, inputs: Inputs, step: int, noise: torch.Generator) -> Terms:
-        output = model["decoder"](model["encoder"](inputs.images))  # type: ignore[index]
+    def loss(self, model: Autoencoder, inputs: Inputs, step: int, noise: torch.Generator) -> Terms:
+        output = model.decoder(model.encoder(inputs.images))
         return Terms({"reconstruction": self.reconstruction(output, inputs.images).mean()})
 
-    def encode(self, model: nn.Module, images: Tensor, noise: torch.Generator | None = None) -> Tensor:
+    def encode(self, model: Autoencoder, images: Tensor, noise: torch.Generator | None = None) -> Tensor:
         if noise is not None:
             raise UsageError("a plain autoencoder has no sampled representation; ask for the mean")
-        return model["encoder"](images)  # type: ignore[index]
+        return model.encoder(images)
 
-    def describe(self, model: nn.Module, images: Tensor, noise: torch.Generator) -> dict[str, Tensor]:
-        output = model["decoder"](self.encode(model, images))  # type: ignore[index]
+    def describe(self, model: Autoencoder, images: Tensor, noise: torch.Generator) -> dict[str, Tensor]:
+        output = model.decoder(self.encode(model, images))
         return {"reconstruction": self.reconstruction(output, images)}
 
 
@@ -104,36 +100,36 @@ class VAEObjective(AutoencoderObjective):
         """What is added to the reconstruction loss, as scalars averaged over the batch."""
         raise UsageError(f"objective {self.name!r} has no penalty: define penalty(posterior, sample, step)")
 
-    def regulariser(self, model: nn.Module, inputs: Inputs, posterior: Gaussian, sample: Tensor, step: int) -> Terms:
+    def regulariser(self, model: Autoencoder, inputs: Inputs, posterior: Gaussian, sample: Tensor, step: int) -> Terms:
         """The wider form of :meth:`penalty`, for methods that also look at the model or the rest of the batch."""
         return self.penalty(posterior, sample, step)
 
-    def posterior(self, model: nn.Module, images: Tensor) -> Gaussian:
+    def posterior(self, model: Autoencoder, images: Tensor) -> Gaussian:
         """The approximate posterior q(z|x)."""
         from unbraid.nets import Gaussian
 
-        return Gaussian.from_heads(model["encoder"](images))  # type: ignore[index]
+        return Gaussian.from_heads(model.encoder(images))
 
-    def loss(self, model: nn.Module, inputs: Inputs, step: int, noise: torch.Generator) -> Terms:
+    def loss(self, model: Autoencoder, inputs: Inputs, step: int, noise: torch.Generator) -> Terms:
         posterior = self.posterior(model, inputs.images)
         return self.terms(model, inputs, posterior, posterior.sample(generator=noise), step)
 
-    def terms(self, model: nn.Module, inputs: Inputs, posterior: Gaussian, sample: Tensor, step: int) -> Terms:
+    def terms(self, model: Autoencoder, inputs: Inputs, posterior: Gaussian, sample: Tensor, step: int) -> Terms:
         """The loss of a batch whose posterior and sampled codes are known already."""
-        output = model["decoder"](sample)  # type: ignore[index]
+        output = model.decoder(sample)
         added = self.regulariser(model, inputs, posterior, sample, step)
         return Terms(
             {"reconstruction": self.reconstruction(output, inputs.images).mean(), **added.terms},
             {"kl": posterior.kl().mean(), **added.watched},
         )
 
-    def encode(self, model: nn.Module, images: Tensor, noise: torch.Generator | None = None) -> Tensor:
+    def encode(self, model: Autoencoder, images: Tensor, noise: torch.Generator | None = None) -> Tensor:
         posterior = self.posterior(model, images)
         return posterior.mean if noise is None else posterior.sample(generator=noise)
 
-    def describe(self, model: nn.Module, images: Tensor, noise: torch.Generator) -> dict[str, Tensor]:
+    def describe(self, model: Autoencoder, images: Tensor, noise: torch.Generator) -> dict[str, Tensor]:
         posterior = self.posterior(model, images)
-        output = model["decoder"](posterior.sample(generator=noise))  # type: ignore[index]
+        output = model.decoder(posterior.sample(generator=noise))
         return {
             "reconstruction": self.reconstruction(output, images),
             "kl_per_latent": posterior.kl_per_latent(),

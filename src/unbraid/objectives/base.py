@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from unbraid.errors import UsageError, unknown_name
+from unbraid.problem import Problem
 
 if TYPE_CHECKING:
     import torch
@@ -33,16 +34,8 @@ ABILITIES = ("encode", "decode", "predict", "infer", "invert")
 """What a trained model may be able to do; each is a method of :class:`Objective`."""
 
 
-@dataclass(frozen=True)
-class Problem:
-    """What an objective may know of the data before it builds its model."""
-
-    shape: tuple[int, int, int]
-    """Height, width, channels."""
-    images: int
-    """How many different images there are."""
-    classes: int | None = None
-    factor_sizes: tuple[int, ...] | None = None
+Model = Any
+"""The ``nn.Module`` that an objective built itself: it may ask more of it than any module has."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +86,7 @@ class Objective:
             f"objective {self.name!r} does not say how to build its model: define build(problem, generator)"
         )
 
-    def optimizers(self, model: nn.Module) -> dict[str, torch.optim.Optimizer]:
+    def optimizers(self, model: Model) -> dict[str, torch.optim.Optimizer]:
         """One optimiser per player. The default is a single player with Adam."""
         from torch.optim import Adam
 
@@ -103,16 +96,14 @@ class Objective:
         """How many updates a budget of ``steps`` means; a method may count otherwise to match published runs."""
         return steps
 
-    def losses(
-        self, model: nn.Module, inputs: Inputs, step: int, noise: torch.Generator
-    ) -> Iterator[tuple[str, Terms]]:
+    def losses(self, model: Model, inputs: Inputs, step: int, noise: torch.Generator) -> Iterator[tuple[str, Terms]]:
         """Yield ``(player, terms)``; after each the loop moves that player's parameters, and those only.
 
         A game of two players yields twice and may reuse what it computed (detached) for the first one.
         """
         yield "model", self.loss(model, inputs, step, noise)
 
-    def loss(self, model: nn.Module, inputs: Inputs, step: int, noise: torch.Generator) -> Terms:
+    def loss(self, model: Model, inputs: Inputs, step: int, noise: torch.Generator) -> Terms:
         """The loss of a single player."""
         raise UsageError(f"objective {self.name!r} has no loss: define loss(model, inputs, step, noise) or losses(...)")
 
@@ -125,27 +116,27 @@ class Objective:
         """
         return frozenset(name for name in ABILITIES if getattr(cls, name) is not getattr(Objective, name))
 
-    def encode(self, model: nn.Module, images: Tensor, noise: torch.Generator | None = None) -> Tensor:
+    def encode(self, model: Model, images: Tensor, noise: torch.Generator | None = None) -> Tensor:
         """Codes ``[n, d]`` of images: the mean representation, or a sampled one when ``noise`` is given."""
         raise UsageError(f"a model trained by {self.name!r} does not encode")
 
-    def decode(self, model: nn.Module, codes: Tensor) -> Tensor:
+    def decode(self, model: Model, codes: Tensor) -> Tensor:
         """Images ``[n, c, h, w]`` in [0, 1] of codes ``[n, d]``."""
         raise UsageError(f"a model trained by {self.name!r} does not decode")
 
-    def predict(self, model: nn.Module, images: Tensor) -> Tensor:
+    def predict(self, model: Model, images: Tensor) -> Tensor:
         """Class scores ``[n, classes]`` of images, or their factors ``[n, K]``, each scaled to [0, 1]."""
         raise UsageError(f"a model trained by {self.name!r} does not predict")
 
-    def infer(self, model: nn.Module, images: Tensor) -> Tensor:
+    def infer(self, model: Model, images: Tensor) -> Tensor:
         """Codes ``[n, d]`` of images found by searching for those that explain them best, not by an encoder."""
         raise UsageError(f"a model trained by {self.name!r} does not infer")
 
-    def invert(self, model: nn.Module, outputs: Tensor) -> Tensor:
+    def invert(self, model: Model, outputs: Tensor) -> Tensor:
         """The images ``[n, c, h, w]`` that a one-to-one model maps to these outputs ``[n, d]``."""
         raise UsageError(f"a model trained by {self.name!r} cannot be inverted")
 
-    def describe(self, model: nn.Module, images: Tensor, noise: torch.Generator) -> dict[str, Tensor]:
+    def describe(self, model: Model, images: Tensor, noise: torch.Generator) -> dict[str, Tensor]:
         """Per-image quantities that judge the model without labels, each ``[n]`` or ``[n, d]``."""
         return {}
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from unbraid.objectives.autoencoder import VAEObjective
-from unbraid.objectives.base import Inputs, Problem, Terms, check_not_negative, register
+from unbraid.objectives.base import Inputs, Terms, check_not_negative, register
 
 if TYPE_CHECKING:
-    from torch import Tensor, nn
+    from torch import Tensor
 
-    from unbraid.nets import Gaussian
+    from unbraid.nets import Autoencoder, Gaussian
 
 __all__ = ["BetaTCVAE", "batch_total_correlation", "total_correlation_offset"]
 
@@ -51,10 +51,9 @@ class BetaTCVAE(VAEObjective):
         super().__post_init__()
         check_not_negative(self, "beta")
 
-    def regulariser(self, model: nn.Module, inputs: Inputs, posterior: Gaussian, sample: Tensor, step: int) -> Terms:
-        problem: Problem = model.problem  # type: ignore[assignment]
+    def regulariser(self, model: Autoencoder, inputs: Inputs, posterior: Gaussian, sample: Tensor, step: int) -> Terms:
         tc_raw = batch_total_correlation(posterior, sample)
-        offset = total_correlation_offset(sample.shape[1], problem.images, len(sample))
+        offset = total_correlation_offset(sample.shape[1], model.problem.images, len(sample))
         return Terms(
             {"penalty": posterior.kl().mean() + (self.beta - 1) * tc_raw},
             {"tc": tc_raw.detach() + offset, "tc_raw": tc_raw},

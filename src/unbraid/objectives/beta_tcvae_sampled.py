@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from unbraid.errors import unknown_name
-from unbraid.objectives.base import Inputs, Problem, Terms, register
+from unbraid.objectives.base import Inputs, Terms, register
 from unbraid.objectives.beta_tcvae import BetaTCVAE
 
 if TYPE_CHECKING:
-    from torch import Tensor, nn
+    from torch import Tensor
 
-    from unbraid.nets import Gaussian
+    from unbraid.nets import Autoencoder, Gaussian
 
 __all__ = ["BetaTCVAESampled", "decomposed_kl", "stratified_log_weights", "weighted_log_weights"]
 
@@ -74,9 +74,8 @@ class BetaTCVAESampled(BetaTCVAE):
         if self.sampling not in _WEIGHTS:
             raise unknown_name("sampling", self.sampling, _WEIGHTS)
 
-    def regulariser(self, model: nn.Module, inputs: Inputs, posterior: Gaussian, sample: Tensor, step: int) -> Terms:
-        problem: Problem = model.problem  # type: ignore[assignment]
-        log_weights = _WEIGHTS[self.sampling](problem.images, sample)
+    def regulariser(self, model: Autoencoder, inputs: Inputs, posterior: Gaussian, sample: Tensor, step: int) -> Terms:
+        log_weights = _WEIGHTS[self.sampling](model.problem.images, sample)
         information, correlation, dimensions = (term.mean() for term in decomposed_kl(posterior, sample, log_weights))
         return Terms(
             {"penalty": information + self.beta * correlation + dimensions},

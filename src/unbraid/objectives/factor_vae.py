@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor, nn
 
-    from unbraid.nets import Gaussian
+    from unbraid.nets import Autoencoder, Gaussian
 
 __all__ = ["FactorVAE", "discriminator_terms", "log_ratio", "permute_dims"]
 
@@ -83,7 +83,7 @@ class FactorVAE(VAEObjective):
     def updates(self, steps: int) -> int:
         return (steps + 1) // 2 if self.half_steps else steps
 
-    def build(self, problem: Problem, generator: torch.Generator) -> nn.Module:
+    def build(self, problem: Problem, generator: torch.Generator) -> Autoencoder:
         from unbraid import nets
 
         model = super().build(problem, generator)
@@ -93,16 +93,20 @@ class FactorVAE(VAEObjective):
         )
         return model
 
-    def optimizers(self, model: nn.Module) -> dict[str, torch.optim.Optimizer]:
+    def discriminator(self, model: Autoencoder) -> nn.Module:
+        """The network that tells codes from shuffled ones."""
+        return model.get_submodule("discriminator")
+
+    def optimizers(self, model: Autoencoder) -> dict[str, torch.optim.Optimizer]:
         from torch.optim import Adam
 
-        parameters = model["discriminator"].parameters()  # type: ignore[index]
+        parameters = self.discriminator(model).parameters()
         rate = self.discriminator_learning_rate
         adversary = Adam(parameters, lr=rate, betas=(0.5, 0.9), eps=1e-8, fused=True)
         return {**super().optimizers(model), "discriminator": adversary}
 
     def losses(
-        self, model: nn.Module, inputs: Inputs, step: int, noise: torch.Generator
+        self, model: Autoencoder, inputs: Inputs, step: int, noise: torch.Generator
     ) -> Iterator[tuple[str, Terms]]:
         posterior = self.posterior(model, inputs.images)
         sample = posterior.sample(generator=noise)
@@ -110,13 +114,13 @@ class FactorVAE(VAEObjective):
         other = self._second_codes(model, inputs, noise) if self.second_batch else sample.detach()
         yield "model", self.terms(model, inputs, posterior, sample, step)
         shuffled = permute_dims(other, noise)
-        yield "discriminator", discriminator_terms(model["discriminator"], sample.detach(), shuffled)  # type: ignore[index]
+        yield "discriminator", discriminator_terms(self.discriminator(model), sample.detach(), shuffled)
 
-    def regulariser(self, model: nn.Module, inputs: Inputs, posterior: Gaussian, sample: Tensor, step: int) -> Terms:
-        tc = log_ratio(model["discriminator"](sample))  # type: ignore[index]
+    def regulariser(self, model: Autoencoder, inputs: Inputs, posterior: Gaussian, sample: Tensor, step: int) -> Terms:
+        tc = log_ratio(self.discriminator(model)(sample))
         return Terms({"penalty": posterior.kl().mean() + self.gamma * tc}, {"tc": tc})
 
-    def _second_codes(self, model: nn.Module, inputs: Inputs, noise: torch.Generator) -> Tensor:
+    def _second_codes(self, model: Autoencoder, inputs: Inputs, noise: torch.Generator) -> Tensor:
         import torch
 
         if inputs.partners is None:

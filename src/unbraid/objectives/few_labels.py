@@ -13,9 +13,9 @@ from unbraid.objectives.vae import BetaVAE
 
 if TYPE_CHECKING:
     import torch
-    from torch import Tensor, nn
+    from torch import Tensor
 
-    from unbraid.nets import Gaussian
+    from unbraid.nets import Autoencoder, Gaussian
 
 __all__ = ["FewLabels", "S2BetaTCVAE", "S2BetaVAE", "label_loss"]
 
@@ -56,7 +56,7 @@ class FewLabels(VAEObjective):
     def needs(self) -> str:  # type: ignore[override]
         return f"few-labels:labels={self.labels},label_seed={self.label_seed}"
 
-    def build(self, problem: Problem, generator: torch.Generator) -> nn.Module:
+    def build(self, problem: Problem, generator: torch.Generator) -> Autoencoder:
         if problem.factor_sizes is None:
             raise UsageError(f"objective {self.name!r} needs data with known factors; see `unbraid data list`")
         if self.latents < len(problem.factor_sizes):
@@ -66,12 +66,11 @@ class FewLabels(VAEObjective):
             )
         return super().build(problem, generator)
 
-    def regulariser(self, model: nn.Module, inputs: Inputs, posterior: Gaussian, sample: Tensor, step: int) -> Terms:
+    def regulariser(self, model: Autoencoder, inputs: Inputs, posterior: Gaussian, sample: Tensor, step: int) -> Terms:
         if inputs.partners is None or inputs.labels is None:
             raise UsageError(f"objective {self.name!r} needs a stream with labelled images (partners and labels)")
-        problem: Problem = model.problem  # type: ignore[assignment]
         mean = self.posterior(model, inputs.partners).mean
-        loss = label_loss(mean, inputs.labels, mean.new_tensor(problem.factor_sizes or ()))
+        loss = label_loss(mean, inputs.labels, mean.new_tensor(model.problem.factor_sizes or ()))
         added = super().regulariser(model, inputs, posterior, sample, step)
         return Terms({**added.terms, "supervised": self.gamma_sup * loss}, {**added.watched, "label_loss": loss})
 

@@ -10,9 +10,9 @@ from unbraid.objectives.vae import BetaVAE
 
 if TYPE_CHECKING:
     import torch
-    from torch import Tensor, nn
+    from torch import Tensor
 
-    from unbraid.nets import FullGaussian
+    from unbraid.nets import Autoencoder, FullGaussian
 
 __all__ = ["FullBetaVAE"]
 
@@ -27,11 +27,11 @@ class FullBetaVAE(BetaVAE):
 
         return full_heads(self.latents)
 
-    def posterior(self, model: nn.Module, images: Tensor) -> FullGaussian:
+    def posterior(self, model: Autoencoder, images: Tensor) -> FullGaussian:
         from unbraid.nets import FullGaussian
 
-        return FullGaussian.from_numbers(model["encoder"](images), self.latents)  # type: ignore[index]
+        return FullGaussian.from_numbers(model.encoder(images), self.latents)
 
-    def describe(self, model: nn.Module, images: Tensor, noise: torch.Generator) -> dict[str, Tensor]:
+    def describe(self, model: Autoencoder, images: Tensor, noise: torch.Generator) -> dict[str, Tensor]:
         """As for every VAE (``logvar`` is that of the marginals), and the ``covariance`` ``[n, d, d]``."""
         return {**super().describe(model, images, noise), "covariance": self.posterior(model, images).covariance}

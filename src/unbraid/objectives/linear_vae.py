@@ -9,9 +9,9 @@ from unbraid.objectives.base import Inputs, Terms, register
 from unbraid.objectives.vae import BetaVAE
 
 if TYPE_CHECKING:
-    from torch import Tensor, nn
+    from torch import Tensor
 
-    from unbraid.nets import Gaussian
+    from unbraid.nets import Autoencoder, Gaussian
 
 __all__ = ["LinearVAE"]
 
@@ -37,13 +37,13 @@ class LinearVAE(BetaVAE):
     sampled: bool = False
     """Draw the codes' noise, as other VAEs must, instead of averaging over it exactly."""
 
-    def terms(self, model: nn.Module, inputs: Inputs, posterior: Gaussian, sample: Tensor, step: int) -> Terms:
+    def terms(self, model: Autoencoder, inputs: Inputs, posterior: Gaussian, sample: Tensor, step: int) -> Terms:
         if self.sampled:
             return super().terms(model, inputs, posterior, sample, step)
-        decoder = model["decoder"]  # type: ignore[index]
+        decoder, matrix = model.decoder, model.get_parameter("decoder.0.weight")
         deterministic = self.reconstruction(decoder(posterior.mean), inputs.images).mean()
         # E|D (mu + noise) + b - x|^2 = |D mu + b - x|^2 + sum_j |d_j|^2 sigma_j^2.
-        stochastic = (posterior.logvar.exp() @ decoder[0].weight.square().sum(0)).mean()
+        stochastic = (posterior.logvar.exp() @ matrix.square().sum(0)).mean()
         added = self.regulariser(model, inputs, posterior, sample, step)
         return Terms(
             {"reconstruction": deterministic + stochastic, **added.terms},

@@ -11,9 +11,9 @@ from unbraid.objectives.base import Inputs, Objective, Terms
 
 if TYPE_CHECKING:
     import torch
-    from torch import Tensor, nn
+    from torch import Tensor
 
-    from unbraid.nets import Gaussian
+    from unbraid.nets import Autoencoder, Gaussian
 
 __all__ = ["PairObjective", "PairVAEObjective", "halves", "stacked"]
 
@@ -69,11 +69,11 @@ class PairVAEObjective(PairObjective, VAEObjective):
         """What the codes are drawn from, given the encoder's posteriors of both images."""
         return posterior
 
-    def loss(self, model: nn.Module, inputs: Inputs, step: int, noise: torch.Generator) -> Terms:
+    def loss(self, model: Autoencoder, inputs: Inputs, step: int, noise: torch.Generator) -> Terms:
         images = stacked(inputs)
         posterior = self.couple(self.posterior(model, images))
         sample = posterior.sample(generator=noise)
-        output = model["decoder"](sample)  # type: ignore[index]
+        output = model.decoder(sample)
         added = self.penalty(posterior, sample, step)
         return Terms(
             {"reconstruction": self.counted * self.reconstruction(output, images).mean(), **added.terms},

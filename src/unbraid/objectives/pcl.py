@@ -11,7 +11,9 @@ from unbraid.objectives.pairs import PairObjective, stacked
 
 if TYPE_CHECKING:
     import torch
-    from torch import Tensor, nn
+    from torch import Tensor
+
+    from unbraid.nets import PairClassifier
 
 __all__ = ["PCL", "derangement"]
 
@@ -47,37 +49,35 @@ class PCL(PairObjective):
             raise UsageError(f"latents must be at least 1, got {self.latents}")
         check_positive(self, "learning_rate")
 
-    def build(self, problem: Problem, generator: torch.Generator) -> nn.Module:
-        from torch import nn
-
+    def build(self, problem: Problem, generator: torch.Generator) -> PairClassifier:
         from unbraid import nets
 
         encoder, _ = nets.build(self.net, problem.shape, self.latents, heads=1, generator=generator)
-        return nn.ModuleDict({"encoder": encoder, "comparison": nets.PairComparison(self.latents)})
+        return nets.PairClassifier(encoder, nets.PairComparison(self.latents))
 
-    def optimizers(self, model: nn.Module) -> dict[str, torch.optim.Optimizer]:
+    def optimizers(self, model: PairClassifier) -> dict[str, torch.optim.Optimizer]:
         from torch.optim import Adam
 
         return {"model": Adam(model.parameters(), lr=self.learning_rate, betas=(0.9, 0.999), eps=1e-8, fused=True)}
 
-    def loss(self, model: nn.Module, inputs: Inputs, step: int, noise: torch.Generator) -> Terms:
+    def loss(self, model: PairClassifier, inputs: Inputs, step: int, noise: torch.Generator) -> Terms:
         from torch.nn.functional import softplus
 
         if len(inputs.images) < 2:
             raise UsageError("pcl needs at least two pairs in a batch to shuffle, got one")
         past, present = self.encode(model, stacked(inputs)).chunk(2)
-        true = model["comparison"](present, past)  # type: ignore[index]
-        wrong = model["comparison"](present, past[derangement(len(past), noise)])  # type: ignore[index]
+        true = model.comparison(present, past)
+        wrong = model.comparison(present, past[derangement(len(past), noise)])
         right = 0.5 * ((true > 0).float().mean() + (wrong < 0).float().mean())
         return Terms(
             {"cross_entropy": 0.5 * (softplus(-true).mean() + softplus(wrong).mean())},
             {"accuracy": right, "movement": (present - past).abs().mean()},
         )
 
-    def encode(self, model: nn.Module, images: Tensor, noise: torch.Generator | None = None) -> Tensor:
+    def encode(self, model: PairClassifier, images: Tensor, noise: torch.Generator | None = None) -> Tensor:
         if noise is not None:
             raise UsageError("features of pcl are not random: there is no sampled representation; ask for the mean")
-        return model["encoder"](images).float()  # type: ignore[index]
+        return model.encoder(images).float()
 
-    def describe(self, model: nn.Module, images: Tensor, noise: torch.Generator) -> dict[str, Tensor]:
+    def describe(self, model: PairClassifier, images: Tensor, noise: torch.Generator) -> dict[str, Tensor]:
         return {"mean": self.encode(model, images)}

@@ -13,7 +13,9 @@ from unbraid.objectives.transition_prior import log_normaliser
 
 if TYPE_CHECKING:
     import torch
-    from torch import Tensor, nn
+    from torch import Tensor
+
+    from unbraid.nets import FlowModel
 
 __all__ = ["SlowFlow"]
 
@@ -55,9 +57,7 @@ class SlowFlow(PairObjective):
         if self.kind not in ("linear", "coupling"):
             raise UsageError(f"kind must be linear or coupling, got {self.kind!r}")
 
-    def build(self, problem: Problem, generator: torch.Generator) -> nn.Module:
-        from torch import nn
-
+    def build(self, problem: Problem, generator: torch.Generator) -> FlowModel:
         from unbraid import nets
 
         size = math.prod(problem.shape)
@@ -67,22 +67,20 @@ class SlowFlow(PairObjective):
             flow = nets.Flow([nets.InvertibleLinear(size)])
         else:
             flow = nets.coupling_flow(size, blocks=self.blocks, width=self.width, generator=generator)
-        model = nn.ModuleDict({"flow": flow})
-        model.problem = problem  # type: ignore[assignment]
-        return model
+        return nets.FlowModel(flow, problem)
 
-    def optimizers(self, model: nn.Module) -> dict[str, torch.optim.Optimizer]:
+    def optimizers(self, model: FlowModel) -> dict[str, torch.optim.Optimizer]:
         from torch.optim import Adam
 
         return {"model": Adam(model.parameters(), lr=self.learning_rate, betas=(0.9, 0.999), eps=1e-8, fused=True)}
 
-    def loss(self, model: nn.Module, inputs: Inputs, step: int, noise: torch.Generator) -> Terms:
+    def loss(self, model: FlowModel, inputs: Inputs, step: int, noise: torch.Generator) -> Terms:
         import torch
 
         x = stacked(inputs).flatten(1)
         if self.jitter:
             x = x + self.jitter * torch.randn(x.shape, generator=noise, device=x.device)
-        z, log_det = model["flow"](x)  # type: ignore[index]
+        z, log_det = model.flow(x)
         past, present = z.chunk(2)
         steps = present - self.ar * past
         density = self.rate * steps.abs().pow(self.alpha).sum(1) - z.shape[1] * log_normaliser(self.alpha, self.rate)
@@ -95,18 +93,17 @@ class SlowFlow(PairObjective):
             {"movement": (present - past).abs().mean()},
         )
 
-    def encode(self, model: nn.Module, images: Tensor, noise: torch.Generator | None = None) -> Tensor:
+    def encode(self, model: FlowModel, images: Tensor, noise: torch.Generator | None = None) -> Tensor:
         if noise is not None:
             raise UsageError("codes of slow-flow are not random: there is no sampled representation; ask for the mean")
-        return model["flow"](images.flatten(1))[0]  # type: ignore[index]
+        return model.flow(images.flatten(1))[0]
 
-    def decode(self, model: nn.Module, codes: Tensor) -> Tensor:
-        problem: Problem = model.problem  # type: ignore[assignment]
-        height, width, channels = problem.shape
-        return model["flow"].inverse(codes)[0].reshape(-1, channels, height, width)  # type: ignore[index]
+    def decode(self, model: FlowModel, codes: Tensor) -> Tensor:
+        height, width, channels = model.problem.shape
+        return model.flow.inverse(codes)[0].reshape(-1, channels, height, width)
 
-    def describe(self, model: nn.Module, images: Tensor, noise: torch.Generator) -> dict[str, Tensor]:
-        z, log_det = model["flow"](images.flatten(1))  # type: ignore[index]
+    def describe(self, model: FlowModel, images: Tensor, noise: torch.Generator) -> dict[str, Tensor]:
+        z, log_det = model.flow(images.flatten(1))
         return {"nll": _normal_nll(z) - log_det, "mean": z}
 
 

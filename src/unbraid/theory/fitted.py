@@ -122,6 +122,6 @@ def fit(
         pixels[index].flatten(1).double().numpy(),
         codes,
         polarisation(codes, found["logvar"].numpy()) if "logvar" in found else None,
-        decoder_jacobian(model["decoder"], codes[:256]),  # type: ignore[index]
+        decoder_jacobian(model.get_submodule("decoder"), codes[:256]),
         errors,
     )

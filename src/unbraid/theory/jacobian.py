@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from unbraid.errors import UsageError
+from unbraid.nets import Autoencoder
 from unbraid.objectives import AutoencoderObjective
 from unbraid.training import Run
 
@@ -69,12 +70,12 @@ def decoder_of(run: Run, output: Literal["image", "raw"] = "image") -> Decoder:
     objective, model = run.objective, run.model
     if output not in ("image", "raw"):
         raise UsageError(f"output must be 'image' or 'raw', got {output!r}")
-    if not isinstance(objective, AutoencoderObjective):
+    if not isinstance(objective, AutoencoderObjective) or not isinstance(model, Autoencoder):
         if output == "raw":
             raise UsageError(f"objective {objective.name!r} has no raw decoder output; use output='image'")
         return lambda codes: objective.decode(model, codes)
     if output == "raw" or objective.likelihood == "gaussian":
-        return model["decoder"]  # type: ignore[index]
+        return model.decoder
     return lambda codes: objective.decode(model, codes)
 
 

@@ -43,7 +43,7 @@ class Codec:
 def codec_of(run: Run) -> Codec:
     """A run's encoder, frozen, and a copy of its decoder."""
     objective, model = run.objective, run.model
-    if not isinstance(objective, VAEObjective):
+    if not isinstance(objective, VAEObjective) or not isinstance(model, nets.Autoencoder):
         raise UsageError(f"{run.path} was trained by {objective.name!r}, which has no posterior; give runs of VAEs")
 
     def sample(images: Tensor, _: Tensor, samples: int, generator: torch.Generator) -> Tensor:
@@ -51,7 +51,7 @@ def codec_of(run: Run) -> Codec:
             found = objective.posterior(model, images)
             return torch.cat([found.sample(generator=generator) for _ in range(samples)])
 
-    return Codec(sample, copy.deepcopy(model["decoder"]).requires_grad_(), objective.reconstruction)  # type: ignore[index]
+    return Codec(sample, copy.deepcopy(model.decoder).requires_grad_(), objective.reconstruction)
 
 
 class PerturbationNet(nn.Module):

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from unbraid.data import ImageDataset, counter_rng
 from unbraid.errors import UsageError
+from unbraid.nets import Autoencoder
 from unbraid.objectives import VAEObjective
 from unbraid.training import Hook, Moment, numerics
 
@@ -131,7 +132,7 @@ def polarisation(mean: ArrayLike, logvar: ArrayLike) -> Polarisation:
 
 def polarisation_of(moment: Moment, images: np.ndarray) -> Polarisation:
     """Judge a model as it is during training, on uint8 images; only the encoder runs."""
-    if not isinstance(moment.objective, VAEObjective):
+    if not isinstance(moment.objective, VAEObjective) or not isinstance(moment.model, Autoencoder):
         raise UsageError(f"objective {moment.objective.name!r} has no posterior to judge")
     with torch.no_grad(), numerics.autocast(moment.device, "fp32"):
         posterior = moment.objective.posterior(moment.model, numerics.to_tensor(images, moment.device))

@@ -10,12 +10,11 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Sequence
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from unbraid.nets import Gaussian, Stacked, can_stack
+from unbraid.nets import Autoencoder, Gaussian, Stacked, can_stack
 from unbraid.objectives import (
     AutoencoderObjective,
     BetaTCVAE,
@@ -50,7 +49,7 @@ def stackable(objective: Objective, problem: Problem) -> bool:
         return False
     assert isinstance(objective, VAEObjective)
     model = objective.build(problem, torch.Generator())
-    if not all(can_stack(model[part]) for part in ("encoder", "decoder")):  # type: ignore[index]
+    if not (can_stack(model.encoder) and can_stack(model.decoder)):
         return False
     height, width, channels = problem.shape
     images, codes = torch.zeros(2, channels, height, width), torch.zeros(1, 2, objective.latents)
@@ -67,9 +66,10 @@ class Stack:
     def __init__(self, loops: Sequence[Loop]) -> None:
         self.loops, first = loops, loops[0]
         assert isinstance(first.objective, VAEObjective)
-        self.objective, self.problem = first.objective, first.model.problem
-        nets = {part: Stacked([loop.model[part] for loop in loops]) for part in ("encoder", "decoder")}  # type: ignore[index]
-        self.model = nn.ModuleDict(nets).to(first.device)
+        models = [loop.model for loop in loops if isinstance(loop.model, Autoencoder)]
+        nets = Stacked([model.encoder for model in models]), Stacked([model.decoder for model in models])
+        self.objective, self.problem = first.objective, models[0].problem
+        self.model = Autoencoder(*nets, self.problem).to(first.device)
         self.optimizer = self.objective.optimizers(self.model)["model"]
         self.parameters = self.optimizer.param_groups[0]["params"]
         for own, parts in zip(self.parameters, zip(*map(_parameters, loops), strict=True), strict=True):
@@ -82,7 +82,7 @@ class Stack:
         self.updater: torch.optim.Optimizer | MixedAdam = self.optimizer
         if first.device.type == "cpu":
             dtype = numerics.precision(first.device, first.precision)
-            rounded = nets.values() if dtype is torch.bfloat16 else ()
+            rounded = nets if dtype is torch.bfloat16 else ()
             self.updater = MixedAdam(self.optimizer, {w: c for net in rounded for w, c in net.make_copies(dtype)})
 
     def advance(self) -> None:
@@ -95,9 +95,9 @@ class Stack:
             size = (len(inputs.images), self.objective.latents)
             noise.append(torch.randn(size, generator=loop.noise, device=first.device))
         with numerics.autocast(first.device, first.precision):
-            posterior = Gaussian.from_heads(self.model["encoder"](inputs.images))
+            posterior = Gaussian.from_heads(self.model.encoder(inputs.images))
             sample = posterior.sample(torch.stack(noise))
-            output = self.model["decoder"](sample)
+            output = self.model.decoder(sample)
             losses, watched = _terms(
                 self.objective, self.problem, inputs, posterior.mean, posterior.logvar, sample, output, first.step
             )
@@ -190,16 +190,16 @@ def _parameters(loop: Loop) -> list[nn.Parameter]:
 class _Decoded:
     """Stands for a model in the loss of a batch that is decoded already."""
 
-    def __init__(self, problem: Any, output: Tensor) -> None:
+    def __init__(self, problem: Problem, output: Tensor) -> None:
         self.problem, self._output = problem, output
 
-    def __getitem__(self, part: str) -> Any:
-        return {"decoder": lambda _: self._output}[part]
+    def decoder(self, codes: Tensor) -> Tensor:
+        return self._output
 
 
 def _terms(
     objective: VAEObjective,
-    problem: Any,
+    problem: Problem,
     inputs: Inputs,
     mean: Tensor,
     logvar: Tensor,
