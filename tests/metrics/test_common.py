@@ -143,4 +143,5 @@ def test_the_list_describes_what_the_package_offers():
     for name, entry in METRICS.items():
         assert entry.name == name
         assert entry.about
+        assert entry.title != name
         assert getattr(unbraid.metrics, name) is entry.function

@@ -2,15 +2,18 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from unbraid.data.dataset import FactorDataset, ImageDataset, LabelledDataset
-from unbraid.errors import UsageError, unknown_name
+from unbraid.errors import UsageError
 from unbraid.options import check_options, parse_name
+from unbraid.registry import Registry
 
 __all__ = ["Batch", "IndependentStream", "Stream", "counter_rng", "make_stream", "register_stream", "stream_names"]
+
+Maker = TypeVar("Maker", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,24 @@ def counter_rng(seed: int, step: int, purpose: int = 0) -> np.random.Generator:
     return np.random.Generator(np.random.Philox(key=key, counter=np.array([0, step, 0, 0], dtype=np.uint64)))
 
 
+_STREAMS: Registry[Callable[..., Stream]] = Registry("kind of stream")
+
+
+def register_stream(kind: str) -> Callable[[Maker], Maker]:
+    """Decorator: make ``maker(dataset, batch_size, seed)`` the stream for objectives that say ``needs = kind``.
+
+    Options of a stream (numbers or words) can follow its name: ``needs = "few-labels:labels=100"`` calls
+    ``maker(dataset, batch_size, seed, labels=100)``.
+    """
+
+    def keep(maker: Maker) -> Maker:
+        _STREAMS.add(kind, maker)
+        return maker
+
+    return keep
+
+
+@register_stream("images")
 class IndependentStream:
     """Independent uniform draws from a data set, with factors or labels where it has them."""
 
@@ -66,28 +87,14 @@ class IndependentStream:
         )
 
 
-_STREAMS: dict[str, Callable[..., Stream]] = {"images": IndependentStream}
-
-
-def register_stream(kind: str, factory: Callable[..., Stream]) -> None:
-    """Make ``factory(dataset, batch_size, seed)`` the stream for objectives that say ``needs = kind``.
-
-    Options of a stream (numbers or words) can follow its name: ``needs = "few-labels:labels=100"`` calls
-    ``factory(dataset, batch_size, seed, labels=100)``.
-    """
-    _STREAMS[kind] = factory
-
-
 def stream_names() -> list[str]:
     """The kinds of stream an objective can ask for."""
-    return sorted(_STREAMS)
+    return _STREAMS.names()
 
 
 def make_stream(kind: str, dataset: ImageDataset, batch_size: int, seed: int) -> Stream:
     """The stream of this kind over a data set."""
     name, options = parse_name(kind)
-    if name not in _STREAMS:
-        raise unknown_name("kind of stream", name, _STREAMS)
     make = _STREAMS[name]
     options = check_options(f"stream {name!r}", make, options, given=("dataset", "batch_size", "seed"))
     return make(dataset, batch_size, seed, **options)

@@ -14,6 +14,7 @@ SECOND, LABELLED = 3, 4
 """Purposes of the counter-based generator."""
 
 
+@register_stream("two-batches")
 class TwoBatchStream(IndependentStream):
     """Independent draws as ever, and as many again in ``partners``."""
 
@@ -23,6 +24,7 @@ class TwoBatchStream(IndependentStream):
         return replace(super().__call__(step), partners=self.dataset.images(index, rng))
 
 
+@register_stream("few-labels")
 class FewLabelsStream(IndependentStream):
     """Independent draws, and in ``partners`` as many from a fixed set of labelled images.
 
@@ -46,7 +48,3 @@ class FewLabelsStream(IndependentStream):
         index = self.labelled[rng.integers(len(self.labelled), size=self.batch_size)]
         partners = self.dataset.images(index, rng)
         return replace(super().__call__(step), partners=partners, labels=self.space.factors(index))
-
-
-register_stream("two-batches", TwoBatchStream)
-register_stream("few-labels", FewLabelsStream)

@@ -2,7 +2,7 @@
 
 from unbraid.metrics._evaluate import evaluate, score_codes
 from unbraid.metrics._off_grid import has_no_factors
-from unbraid.metrics._registry import METRICS, Metric
+from unbraid.metrics._registry import METRICS, Metric, register
 from unbraid.metrics._score import Score
 from unbraid.metrics.beta_vae import beta_vae
 from unbraid.metrics.correlation import (
@@ -27,6 +27,7 @@ from unbraid.metrics.modularity import modularity
 from unbraid.metrics.r2 import r2
 from unbraid.metrics.sap import sap
 from unbraid.metrics.udr import udr
+from unbraid.registry import import_modules
 
 __all__ = [
     "METRICS",
@@ -52,8 +53,11 @@ __all__ = [
     "modularity",
     "pairwise_mutual_information",
     "r2",
+    "register",
     "sap",
     "score_codes",
     "udr",
     "wasserstein_correlation",
 ]
+
+import_modules(__name__)  # also what was dropped into the folder

@@ -29,7 +29,7 @@ from unbraid.metrics._off_grid import (
     has_no_factors,
     without_factors,
 )
-from unbraid.metrics._registry import Metric, Needs, choose, metric
+from unbraid.metrics._registry import METRICS, Metric, Needs, choose
 from unbraid.metrics._score import Score, check_arrays, check_codes, check_kinds, generator
 from unbraid.metrics.beta_vae import score_pairs
 from unbraid.metrics.factor_vae import score_groups
@@ -133,13 +133,12 @@ def evaluate(
             settings = {"min_std": 0.05, "relative": False, **extra.get(entry.name, {})}
             score = score_groups(parts["groups"], groups, space, train=learn, seed=seed, **settings)
         else:
-            score = _call(
-                entry,
-                samples["train"],
-                samples["test"],
-                tuple(space.kinds) if use_kinds else None,
-                seed,
-                extra.get(entry.name, {}),
+            score = entry.score(
+                *samples["train"],
+                test=samples["test"],
+                kinds=tuple(space.kinds) if use_kinds else None,
+                seed=seed,
+                options=extra.get(entry.name),
             )
         scores[entry.name] = score.with_settings(seconds=time.perf_counter() - began, **about)
     return scores
@@ -208,27 +207,9 @@ def score_codes(
         if progress is not None:
             progress(entry.name)
         began = time.perf_counter()
-        score = _call(entry, sample, test, kinds, seed, extra.get(entry.name, {}))
+        score = entry.score(*sample, test=test, kinds=kinds, seed=seed, options=extra.get(entry.name))
         scores[entry.name] = score.with_settings(seconds=time.perf_counter() - began)
     return scores
-
-
-def _call(
-    entry: Metric,
-    sample: _Sample,
-    test: tuple[ArrayLike, ArrayLike] | None,
-    kinds: Sequence[str] | None,
-    seed: int,
-    options: Mapping[str, Any],
-) -> Score:
-    if entry.needs == "codes":
-        return entry.function(sample[0], seed=seed, **options)
-    arguments: dict[str, Any] = {"seed": seed}
-    if entry.needs == "train and test":
-        arguments["test"] = test
-    if entry.uses_kinds:
-        arguments["kinds"] = kinds
-    return entry.function(*sample, **{**arguments, **options})
 
 
 def _refuse_models(chosen: Iterable[Metric]) -> None:
@@ -242,9 +223,9 @@ def _check_options(
 ) -> Mapping[str, Mapping[str, Any]]:
     options = options or {}
     for name in options:
-        if metric(name) not in chosen:
+        if METRICS[name] not in chosen:
             raise UsageError(f"options are given for {name!r}, which is not among the chosen metrics")
-        offered = [key for key in signature(metric(name).function).parameters if key not in _SET_BY_CALLER]
+        offered = [key for key in signature(METRICS[name].function).parameters if key not in _SET_BY_CALLER]
         for option in options[name]:
             if option not in offered:
                 raise unknown_name(f"option of {name}", option, offered)

@@ -101,8 +101,7 @@ def evaluate_off_grid(
         if progress is not None:
             progress(entry.name)
         began = time.perf_counter()
-        inputs = (codes,) if entry.needs == "codes" else (codes, factors)
-        score = entry.function(*inputs, seed=seed, **options.get(entry.name, {}))
+        score = entry.score(codes, factors, seed=seed, options=options.get(entry.name))
         scores[entry.name] = score.with_settings(seconds=time.perf_counter() - began, **about)
     return scores
 

@@ -1,111 +1,133 @@
-"""The list of scores: what each needs, where it lies, which way is better."""
+"""Scores by name: what each needs, where it lies, which way is better, what pages call it."""
 
 import math
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from importlib import import_module
-from typing import Literal
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from inspect import signature
+from typing import Any, Literal, TypeVar
 
-from unbraid.errors import unknown_name
+from numpy.typing import ArrayLike
+
+from unbraid.errors import UsageError
 from unbraid.metrics._score import Score
+from unbraid.registry import Registry, summary
 
-__all__ = ["METRICS", "Metric", "Needs", "choose", "metric"]
+__all__ = ["METRICS", "POSITIVE", "UNIT", "Metric", "Needs", "choose", "register"]
 
 Needs = Literal["codes", "sample", "train and test", "interventions", "models"]
 """What a score is computed from: codes alone, codes with factors (one sample or two), an encoder, several models."""
 
+UNIT = (0.0, 1.0)
+POSITIVE = (0.0, math.inf)
+
 
 @dataclass(frozen=True)
 class Metric:
-    """A score's entry in the list; ``function`` imports it when asked for."""
+    """A score's entry in the list."""
 
     name: str
-    needs: Needs
-    range: tuple[float, float]
-    about: str
+    function: Callable[..., Any]
+    """From codes (and factors) to a :class:`Score` or a number."""
+    needs: Needs = "sample"
+    range: tuple[float, float] = (-math.inf, math.inf)
+    title: str = ""
+    """As papers write it, for headings and axes."""
+    short: str = ""
+    """For a narrow column."""
+    about: str = ""
+    """What it asks, in half a sentence."""
+    parts: Mapping[str, str] = field(default_factory=dict)
+    """Titles of those parts of the score that stand in tables and plots of their own."""
     higher_is_better: bool = True
-    uses_kinds: bool = False
     by_rank: bool = False
     """Whether it sees nothing of the factors but their order, and so applies to measured, continuous ones."""
-    module: str = ""
 
-    @property
-    def function(self) -> Callable[..., Score]:
-        """The function of this name in :mod:`unbraid.metrics`."""
-        found: Callable[..., Score] = getattr(import_module(f"unbraid.metrics.{self.module or self.name}"), self.name)
-        return found
-
-
-_UNIT = (0.0, 1.0)
-_POSITIVE = (0.0, math.inf)
-
-METRICS: dict[str, Metric] = {
-    entry.name: entry
-    for entry in (
-        Metric("beta_vae", "interventions", _UNIT, "which factor do pairs of images share, by logistic regression"),
-        Metric("factor_vae", "interventions", _UNIT, "which factor does a group of images share, by the stillest code"),
-        Metric("mig", "sample", _UNIT, "gap between the two codes that know most about a factor"),
-        Metric("dci", "train and test", _UNIT, "concentration of boosted trees' importances per code and per factor"),
-        Metric("sap", "train and test", _UNIT, "gap between the two codes that best predict a factor", uses_kinds=True),
-        Metric("modularity", "sample", _UNIT, "does a code inform about one factor only"),
-        Metric("explicitness", "train and test", _UNIT, "ROC area of logistic regressions on all codes"),
-        Metric("irs", "sample", _UNIT, "does a code stay while other factors change"),
-        Metric(
-            "mcc",
-            "sample",
-            _UNIT,
-            "mean correlation of factors with their matched codes",
-            uses_kinds=True,
-            by_rank=True,
-        ),
-        Metric(
-            "disentanglement_score",
-            "sample",
-            _UNIT,
-            "gap between the two codes that best predict a factor by nearest neighbours",
-            uses_kinds=True,
-        ),
-        Metric("infomec", "sample", _UNIT, "modularity, compactness and explicitness as shares of information"),
-        Metric("dci_es", "train and test", (-1.0, 1.0), "how small a probe reads the factors", uses_kinds=True),
-        Metric("mig_sup", "sample", _UNIT, "gap between the two factors a code knows most about"),
-        Metric("jemmig", "sample", _UNIT, "MIG that charges codes for what else they say"),
-        Metric("dcimig", "sample", _UNIT, "share of the factors' entropy in codes that serve one factor"),
-        Metric("r2", "train and test", (-math.inf, 1.0), "variance of factors explained linearly", uses_kinds=True),
-        Metric(
-            "gaussian_total_correlation",
-            "codes",
-            _POSITIVE,
-            "correlation of the codes with each other, in nats",
-            higher_is_better=False,
-            module="correlation",
-        ),
-        Metric(
-            "wasserstein_correlation",
-            "codes",
-            _POSITIVE,
-            "distance of the codes from uncorrelated ones",
-            higher_is_better=False,
-            module="correlation",
-        ),
-        Metric(
-            "pairwise_mutual_information",
-            "codes",
-            _POSITIVE,
-            "mean information between two codes, in nats",
-            higher_is_better=False,
-            module="correlation",
-        ),
-        Metric("downstream", "train and test", _UNIT, "accuracy of classifiers on few and many labels"),
-        Metric("udr", "models", _UNIT, "agreement of models trained alike, without factors"),
-    )
-}
+    def score(
+        self,
+        codes: ArrayLike,
+        factors: ArrayLike | None = None,
+        *,
+        test: tuple[ArrayLike, ArrayLike] | None = None,
+        kinds: Sequence[str] | None = None,
+        seed: int = 0,
+        options: Mapping[str, Any] | None = None,
+    ) -> Score:
+        """The score of arrays: the function is given what it takes, and a plain number becomes a :class:`Score`."""
+        if self.needs in ("interventions", "models"):
+            raise UsageError(f"{self.name} is not computed from codes and factors; call its function itself")
+        takes = signature(self.function).parameters
+        offered = {"kinds": kinds, "seed": seed} | ({"test": test} if self.needs == "train and test" else {})
+        arguments = {name: value for name, value in offered.items() if name in takes} | dict(options or {})
+        found = self.function(*((codes,) if self.needs == "codes" else (codes, factors)), **arguments)
+        if isinstance(found, Score):
+            return found
+        try:
+            return Score(self.name, float(found), settings={**(options or {}), "seed": seed})
+        except (TypeError, ValueError) as error:
+            raise UsageError(
+                f"metric {self.name!r} must return a Score or a number, got {type(found).__name__}"
+            ) from error
 
 
-def metric(name: str) -> Metric:
-    """The entry of this name, or an error with the nearest one."""
-    if name not in METRICS:
-        raise unknown_name("metric", name, METRICS)
-    return METRICS[name]
+_ORDER = (
+    *("beta_vae", "factor_vae", "mig", "dci", "sap", "modularity", "explicitness", "irs", "mcc"),
+    *("disentanglement_score", "infomec", "dci_es", "mig_sup", "jemmig", "dcimig", "r2"),
+    *("gaussian_total_correlation", "wasserstein_correlation", "pairwise_mutual_information", "downstream", "udr"),
+)
+METRICS: Registry[Metric] = Registry("metric", first=_ORDER)
+"""All scores by name, in the order of tables: those of the published studies first, those of one's own last."""
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def register(
+    name: str,
+    *,
+    needs: Needs | None = None,
+    range: tuple[float, float] = (-math.inf, math.inf),  # noqa: A002 (the word of Metric's field)
+    title: str = "",
+    short: str = "",
+    about: str = "",
+    parts: Mapping[str, str] | None = None,
+    higher_is_better: bool = True,
+    by_rank: bool = False,
+) -> Callable[[Function], Function]:
+    """Decorator: make a function from codes (and factors) to a :class:`Score` or a number known as a metric.
+
+    What it needs is read off its arguments unless it is said: ``codes`` alone, ``codes, factors``, or those with a
+    second sample ``test=(codes, factors)``. It is also given ``seed`` and ``kinds`` (of the factors) if it takes them.
+    Without a ``title`` it is shown by its name; without ``about`` by the first paragraph of its docstring.
+
+    >>> import numpy as np
+    >>> from unbraid.metrics import score_codes
+    >>> @register("codes_per_factor", title="Codes per factor")
+    ... def codes_per_factor(codes, factors):
+    ...     return codes.shape[1] / factors.shape[1]
+    >>> grid = np.indices((3, 4)).reshape(2, -1).T
+    >>> score_codes(grid, grid, metrics="codes_per_factor")
+    {'codes_per_factor': codes_per_factor 1.00}
+    """
+
+    def keep(function: Function) -> Function:
+        METRICS.add(
+            name,
+            Metric(
+                name=name,
+                function=function,
+                needs=needs or _needs(function),
+                range=range,
+                title=title or name,
+                short=short or title or name,
+                about=about or summary(function).rstrip("."),
+                parts=parts or {},
+                higher_is_better=higher_is_better,
+                by_rank=by_rank,
+            ),
+            home=function,
+        )
+        return function
+
+    return keep
 
 
 def choose(names: str | Iterable[str], needs: Iterable[Needs]) -> list[Metric]:
@@ -113,5 +135,14 @@ def choose(names: str | Iterable[str], needs: Iterable[Needs]) -> list[Metric]:
     allowed = tuple(needs)
     if names == "all":
         return [entry for entry in METRICS.values() if entry.needs in allowed]
-    wanted = {metric(name).name for name in ([names] if isinstance(names, str) else names)}
+    wanted = {METRICS[name].name for name in ([names] if isinstance(names, str) else names)}
     return [entry for entry in METRICS.values() if entry.name in wanted]
+
+
+def _needs(function: Callable[..., Any]) -> Needs:
+    takes = list(signature(function).parameters)
+    if not takes:
+        raise UsageError(f"a metric is a function of codes, or of codes and factors; {function} takes nothing")
+    if len(takes) == 1 or takes[1] != "factors":
+        return "codes"
+    return "train and test" if "test" in takes else "sample"

@@ -9,11 +9,20 @@ from unbraid.metrics._encode import FactorData, Space, check_space, encode_index
 from unbraid.metrics._interventions import Ideal, Pairs, Rows, by_points, draw_pairs
 from unbraid.metrics._kinds import standardize
 from unbraid.metrics._logistic import SOLVER, fit_logistic, log_probabilities
+from unbraid.metrics._registry import UNIT, register
 from unbraid.metrics._score import Score, generator
 
 __all__ = ["beta_vae", "score_pairs"]
 
 
+@register(
+    "beta_vae",
+    needs="interventions",
+    range=UNIT,
+    title="BetaVAE score",
+    short="BetaVAE",
+    about="which factor do pairs of images share, by logistic regression",
+)
 def beta_vae(
     encode: Any,
     data: FactorData,

@@ -4,11 +4,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unbraid.metrics._discrete import Binning, bin_codes, mutual_information
+from unbraid.metrics._registry import POSITIVE, register
 from unbraid.metrics._score import Score, check_codes
 
 __all__ = ["gaussian_total_correlation", "pairwise_mutual_information", "wasserstein_correlation"]
 
 
+@register(
+    "gaussian_total_correlation",
+    range=POSITIVE,
+    title="Total correlation",
+    about="correlation of the codes with each other, in nats",
+    higher_is_better=False,
+)
 def gaussian_total_correlation(codes: ArrayLike, *, seed: int = 0) -> Score:
     """Total correlation, in nats, of a Gaussian with the covariance of the codes: 0 if and only if uncorrelated.
 
@@ -33,6 +41,13 @@ def gaussian_total_correlation(codes: ArrayLike, *, seed: int = 0) -> Score:
     )
 
 
+@register(
+    "wasserstein_correlation",
+    range=POSITIVE,
+    title="Wasserstein correlation",
+    about="distance of the codes from uncorrelated ones",
+    higher_is_better=False,
+)
 def wasserstein_correlation(codes: ArrayLike, *, normalize: bool = False, seed: int = 0) -> Score:
     """Squared 2-Wasserstein distance between the Gaussian fitted to the codes and its uncorrelated version.
 
@@ -58,6 +73,13 @@ def wasserstein_correlation(codes: ArrayLike, *, normalize: bool = False, seed: 
     )
 
 
+@register(
+    "pairwise_mutual_information",
+    range=POSITIVE,
+    title="Pairwise information",
+    about="mean information between two codes, in nats",
+    higher_is_better=False,
+)
 def pairwise_mutual_information(
     codes: ArrayLike, *, bins: int = 20, binning: Binning = "width", seed: int = 0
 ) -> Score:

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from unbraid.errors import unknown_name
 from unbraid.metrics._boosting import fit_booster
+from unbraid.metrics._registry import UNIT, register
 from unbraid.metrics._score import Sample, Score, split
 
 __all__ = ["BACKENDS", "dci", "dci_of"]
@@ -15,6 +16,19 @@ BACKENDS = ("exact", "sklearn")
 """The compiled booster of this library, and scikit-learn's, which fits the same model and takes far longer."""
 
 
+@register(
+    "dci",
+    range=UNIT,
+    title="DCI disentanglement",
+    short="DCI",
+    about="concentration of boosted trees' importances per code and per factor",
+    parts={
+        "disentanglement": "DCI disentanglement",
+        "completeness": "DCI completeness",
+        "informativeness_train": "DCI informativeness (training)",
+        "informativeness_test": "DCI informativeness",
+    },
+)
 def dci(
     codes: ArrayLike,
     factors: ArrayLike,

@@ -8,11 +8,19 @@ from numpy.typing import ArrayLike
 
 from unbraid.errors import UsageError
 from unbraid.metrics._kinds import perfect_code, standardize, targets
+from unbraid.metrics._registry import register
 from unbraid.metrics._score import Sample, Score, check_arrays, check_kinds, generator, split
 
 __all__ = ["dci_es"]
 
 
+@register(
+    "dci_es",
+    range=(-1.0, 1.0),
+    title="DCI-ES explicitness",
+    short="DCI-ES",
+    about="how small a probe reads the factors",
+)
 def dci_es(
     codes: ArrayLike,
     factors: ArrayLike,

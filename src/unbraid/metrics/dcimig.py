@@ -13,11 +13,13 @@ from unbraid.metrics._discrete import (
     mutual_information,
     top_two,
 )
+from unbraid.metrics._registry import UNIT, register
 from unbraid.metrics._score import Score, check_arrays
 
 __all__ = ["dcimig"]
 
 
+@register("dcimig", range=UNIT, title="DCIMIG", about="share of the factors' entropy in codes that serve one factor")
 def dcimig(codes: ArrayLike, factors: ArrayLike, *, bins: int = 20, binning: Binning = "width", seed: int = 0) -> Score:
     """Share of the factors' entropy that is held by codes serving one factor.
 

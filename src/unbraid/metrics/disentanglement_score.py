@@ -10,11 +10,20 @@ from unbraid.errors import UsageError, unknown_name
 from unbraid.metrics._discrete import top_two
 from unbraid.metrics._kinds import never_alone, perfect_code, targets
 from unbraid.metrics._neighbours import neighbour_spans
+from unbraid.metrics._registry import UNIT, register
 from unbraid.metrics._score import Sample, Score, check_arrays, check_kinds, generator, split
 
 __all__ = ["disentanglement_score"]
 
 
+@register(
+    "disentanglement_score",
+    needs="sample",
+    range=UNIT,
+    title="DS (nearest neighbours)",
+    short="DS",
+    about="gap between the two codes that best predict a factor by nearest neighbours",
+)
 def disentanglement_score(
     codes: ArrayLike,
     factors: ArrayLike,

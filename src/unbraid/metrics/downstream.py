@@ -10,6 +10,7 @@ from unbraid.errors import UsageError, unknown_name
 from unbraid.metrics._boosting import fit_booster
 from unbraid.metrics._kinds import perfect_code
 from unbraid.metrics._logistic_cv import STRENGTHS, fit_logistic_cv
+from unbraid.metrics._registry import UNIT, register
 from unbraid.metrics._score import Sample, Score, generator, split
 
 __all__ = ["LEARNERS", "SIZES", "downstream"]
@@ -27,6 +28,7 @@ LEARNERS = {
 Predict = Callable[[np.ndarray], np.ndarray]
 
 
+@register("downstream", range=UNIT, title="Downstream accuracy", about="accuracy of classifiers on few and many labels")
 def downstream(
     codes: ArrayLike,
     factors: ArrayLike,

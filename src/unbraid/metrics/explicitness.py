@@ -5,11 +5,13 @@ from numpy.typing import ArrayLike
 
 from unbraid.metrics._kinds import perfect_code, ranks, standardize
 from unbraid.metrics._logistic import SOLVER, fit_logistic, log_probabilities
+from unbraid.metrics._registry import UNIT, register
 from unbraid.metrics._score import Sample, Score, split
 
 __all__ = ["explicitness"]
 
 
+@register("explicitness", range=UNIT, title="Explicitness", about="ROC area of logistic regressions on all codes")
 def explicitness(
     codes: ArrayLike,
     factors: ArrayLike,

@@ -7,11 +7,20 @@ import numpy as np
 from unbraid.errors import UsageError
 from unbraid.metrics._encode import FactorData, Space, check_space, encode_index, encoder_of
 from unbraid.metrics._interventions import Groups, Ideal, Rows, by_points, draw_groups
+from unbraid.metrics._registry import UNIT, register
 from unbraid.metrics._score import Score, generator
 
 __all__ = ["factor_vae", "score_groups"]
 
 
+@register(
+    "factor_vae",
+    needs="interventions",
+    range=UNIT,
+    title="FactorVAE score",
+    short="FactorVAE",
+    about="which factor does a group of images share, by the stillest code",
+)
 def factor_vae(
     encode: Any,
     data: FactorData,

@@ -10,11 +10,20 @@ from unbraid.metrics._discrete import code_information, entropy, identity_code, 
 from unbraid.metrics._kinds import standardize
 from unbraid.metrics._logistic import SOLVER, fit_logistic, log_probabilities
 from unbraid.metrics._neighbours import information_with_labels
+from unbraid.metrics._registry import UNIT, register
 from unbraid.metrics._score import Score, check_arrays, generator
 
 __all__ = ["infomec"]
 
 
+@register(
+    "infomec",
+    range=UNIT,
+    title="InfoMEC modularity",
+    short="InfoM",
+    about="modularity, compactness and explicitness as shares of information",
+    parts={"infom": "InfoMEC modularity", "infoc": "InfoMEC compactness", "infoe": "InfoMEC explicitness"},
+)
 def infomec(
     codes: ArrayLike,
     factors: ArrayLike,

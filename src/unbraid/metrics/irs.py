@@ -4,11 +4,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unbraid.metrics._discrete import bin_codes, identity_code, relabel
+from unbraid.metrics._registry import UNIT, register
 from unbraid.metrics._score import Score, check_arrays
 
 __all__ = ["irs"]
 
 
+@register("irs", range=UNIT, title="IRS", about="does a code stay while other factors change")
 def irs(
     codes: ArrayLike,
     factors: ArrayLike,

@@ -4,11 +4,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unbraid.metrics._discrete import Binning, bin_codes, entropy, identity_code, mutual_information, top_two
+from unbraid.metrics._registry import UNIT, register
 from unbraid.metrics._score import Score, check_arrays
 
 __all__ = ["jemmig"]
 
 
+@register("jemmig", range=UNIT, title="JEMMIG", about="MIG that charges codes for what else they say")
 def jemmig(codes: ArrayLike, factors: ArrayLike, *, bins: int = 20, binning: Binning = "width", seed: int = 0) -> Score:
     """MIG that also charges a factor's best code for what it says beyond the factor; higher is better.
 

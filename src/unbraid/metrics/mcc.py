@@ -8,11 +8,13 @@ from numpy.typing import ArrayLike
 
 from unbraid.errors import unknown_name
 from unbraid.metrics._kinds import correlations, perfect_code
+from unbraid.metrics._registry import UNIT, register
 from unbraid.metrics._score import Score, check_arrays, check_kinds
 
 __all__ = ["mcc"]
 
 
+@register("mcc", range=UNIT, title="MCC", about="mean correlation of factors with their matched codes", by_rank=True)
 def mcc(
     codes: ArrayLike,
     factors: ArrayLike,

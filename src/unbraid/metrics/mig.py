@@ -13,11 +13,13 @@ from unbraid.metrics._discrete import (
     mutual_information,
     top_two,
 )
+from unbraid.metrics._registry import UNIT, register
 from unbraid.metrics._score import Score, check_arrays
 
 __all__ = ["mig"]
 
 
+@register("mig", range=UNIT, title="MIG", about="gap between the two codes that know most about a factor")
 def mig(codes: ArrayLike, factors: ArrayLike, *, bins: int = 20, binning: Binning = "width", seed: int = 0) -> Score:
     """Mean over factors of the gap between the two codes that know most about it, in units of its entropy.
 

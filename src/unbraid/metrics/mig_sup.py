@@ -13,11 +13,13 @@ from unbraid.metrics._discrete import (
     mutual_information,
     top_two,
 )
+from unbraid.metrics._registry import UNIT, register
 from unbraid.metrics._score import Score, check_arrays
 
 __all__ = ["mig_sup"]
 
 
+@register("mig_sup", range=UNIT, title="MIG-sup", about="gap between the two factors a code knows most about")
 def mig_sup(
     codes: ArrayLike,
     factors: ArrayLike,

@@ -11,11 +11,13 @@ from unbraid.metrics._discrete import (
     informative,
     mutual_information,
 )
+from unbraid.metrics._registry import UNIT, register
 from unbraid.metrics._score import Score, check_arrays
 
 __all__ = ["modularity", "modularity_of"]
 
 
+@register("modularity", range=UNIT, title="Modularity", about="does a code inform about one factor only")
 def modularity(
     codes: ArrayLike,
     factors: ArrayLike,

@@ -1,16 +1,19 @@
 """Share of each factor's variance that the codes explain linearly."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from unbraid.metrics._kinds import standardize, targets
+from unbraid.metrics._registry import register
 from unbraid.metrics._score import Sample, Score, check_arrays, check_kinds, split
 
 __all__ = ["r2"]
 
 
+@register("r2", range=(-math.inf, 1.0), title="R²", about="variance of factors explained linearly")
 def r2(
     codes: ArrayLike,
     factors: ArrayLike,

@@ -7,12 +7,14 @@ from numpy.typing import ArrayLike
 
 from unbraid.metrics._discrete import relabel, top_two
 from unbraid.metrics._kinds import correlations, never_alone, perfect_code, standardize
+from unbraid.metrics._registry import UNIT, register
 from unbraid.metrics._score import Sample, Score, check_arrays, check_kinds, split
 from unbraid.metrics._svm import Feature, predict
 
 __all__ = ["sap"]
 
 
+@register("sap", range=UNIT, title="SAP", about="gap between the two codes that best predict a factor")
 def sap(
     codes: ArrayLike,
     factors: ArrayLike,

@@ -8,11 +8,13 @@ from numpy.typing import ArrayLike
 
 from unbraid.errors import UsageError, unknown_name
 from unbraid.metrics._kinds import ranks, standardize
+from unbraid.metrics._registry import UNIT, register
 from unbraid.metrics._score import Score, check_codes, generator
 
 __all__ = ["pair_scores", "udr"]
 
 
+@register("udr", needs="models", range=UNIT, title="UDR", about="agreement of models trained alike, without factors")
 def udr(
     codes_per_model: Sequence[ArrayLike],
     kl_per_model: Sequence[ArrayLike] | None = None,

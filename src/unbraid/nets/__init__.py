@@ -9,7 +9,7 @@ from unbraid.nets.discriminator import discriminator
 from unbraid.nets.flow import Coupling, Flow, FlowModel, InvertibleLinear, coupling_flow
 from unbraid.nets.full_gaussian import FullGaussian, full_heads
 from unbraid.nets.initialise import glorot, kaiming
-from unbraid.nets.likelihood import Bernoulli, GaussianPixels, Likelihood, likelihood, likelihoods
+from unbraid.nets.likelihood import Bernoulli, GaussianPixels, Likelihood, likelihood, likelihoods, register_likelihood
 from unbraid.nets.mlp import fc, linear, mlp
 from unbraid.nets.posterior import Gaussian
 from unbraid.nets.predictors import build_predictor
@@ -19,6 +19,7 @@ from unbraid.nets.stacked import Stacked, can_stack
 from unbraid.nets.stride2 import fast_kernels
 from unbraid.nets.total_correlation import pairwise_total_correlation
 from unbraid.problem import Problem
+from unbraid.registry import import_modules
 
 __all__ = [
     "Autoencoder",
@@ -58,5 +59,8 @@ __all__ = [
     "pairwise_total_correlation",
     "predictors",
     "register",
+    "register_likelihood",
     "slow",
 ]
+
+import_modules(__name__)  # also what was dropped into the folder

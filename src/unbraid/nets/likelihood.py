@@ -3,15 +3,18 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from unbraid.errors import UsageError, unknown_name
+from unbraid.errors import UsageError
+from unbraid.registry import Registry
 
-__all__ = ["Bernoulli", "GaussianPixels", "Likelihood", "likelihood", "likelihoods"]
+__all__ = ["Bernoulli", "GaussianPixels", "Likelihood", "likelihood", "likelihoods", "register_likelihood"]
+
+Maker = TypeVar("Maker", bound=Callable[..., Any])
 
 
 class Likelihood(Protocol):
@@ -26,6 +29,20 @@ class Likelihood(Protocol):
         ...
 
 
+_LIKELIHOODS: Registry[Callable[..., Likelihood]] = Registry("likelihood")
+
+
+def register_likelihood(name: str) -> Callable[[Maker], Maker]:
+    """Decorator: make a class or function that gives a :class:`Likelihood` known by name."""
+
+    def keep(maker: Maker) -> Maker:
+        _LIKELIHOODS.add(name, maker)
+        return maker
+
+    return keep
+
+
+@register_likelihood("bernoulli")
 @dataclass(frozen=True)
 class Bernoulli:
     """Pixels as coin flips, the decoder giving logits; also used for grey values between 0 and 1.
@@ -50,6 +67,7 @@ class Bernoulli:
         return torch.sigmoid(output)
 
 
+@register_likelihood("gaussian")
 @dataclass(frozen=True)
 class GaussianPixels:
     """Pixels with normal noise of one fixed standard deviation, the decoder giving the mean.
@@ -77,12 +95,9 @@ class GaussianPixels:
         return output.clamp(0, 1)
 
 
-_LIKELIHOODS: dict[str, Callable[..., Likelihood]] = {"bernoulli": Bernoulli, "gaussian": GaussianPixels}
-
-
 def likelihoods() -> list[str]:
     """The names :func:`likelihood` knows."""
-    return sorted(_LIKELIHOODS)
+    return _LIKELIHOODS.names()
 
 
 def likelihood(name: str, **options: Any) -> Likelihood:
@@ -91,8 +106,6 @@ def likelihood(name: str, **options: Any) -> Likelihood:
     >>> likelihood("gaussian").nll(torch.zeros(1, 1, 2, 2), torch.ones(1, 1, 2, 2)).tolist()
     [4.0]
     """
-    if name not in _LIKELIHOODS:
-        raise unknown_name("likelihood", name, _LIKELIHOODS)
     return _LIKELIHOODS[name](**options)
 
 

@@ -6,9 +6,10 @@ from typing import Any
 import torch
 from torch import nn
 
-from unbraid.errors import UsageError, unknown_name
+from unbraid.errors import UsageError
 from unbraid.nets.initialise import seeded
 from unbraid.options import check_options, parse_name
+from unbraid.registry import Registry
 
 __all__ = ["Shape", "build", "names", "register"]
 
@@ -17,7 +18,7 @@ Shape = tuple[int, int, int]
 
 Builder = Callable[..., tuple[nn.Module, nn.Module]]
 
-_BUILDERS: dict[str, Builder] = {}
+_BUILDERS: Registry[Builder] = Registry("network")
 
 
 def register(name: str) -> Callable[[Builder], Builder]:
@@ -38,17 +39,12 @@ def register(name: str) -> Callable[[Builder], Builder]:
     >>> tuple(decoder(encoder(torch.zeros(2, 1, 8, 8))[:, :3]).shape)
     (2, 1, 8, 8)
     """
-
-    def keep(builder: Builder) -> Builder:
-        _BUILDERS[name] = builder
-        return builder
-
-    return keep
+    return _BUILDERS.register(name)
 
 
 def names() -> list[str]:
     """All registered names."""
-    return sorted(_BUILDERS)
+    return _BUILDERS.names()
 
 
 def build(
@@ -65,8 +61,6 @@ def build(
     your own networks are reproducible too; afterwards it is put back as it was.
     """
     name, written = parse_name(name)
-    if name not in _BUILDERS:
-        raise unknown_name("network", name, _BUILDERS)
     builder = _BUILDERS[name]
     options = check_options(f"network {name!r}", builder, written | options, given=("shape", "latents", "heads"))
     if len(shape) != 3 or min(shape) < 1:

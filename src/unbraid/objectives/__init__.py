@@ -42,6 +42,7 @@ from unbraid.objectives.transition_prior import (
     log_normaliser,
 )
 from unbraid.objectives.vae import VAE, BetaVAE
+from unbraid.registry import import_modules
 
 __all__ = [
     "ABILITIES",
@@ -104,3 +105,5 @@ __all__ = [
     "transition_terms",
     "weighted_log_weights",
 ]
+
+import_modules(__name__)  # also what was dropped into the folder

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from unbraid.errors import UsageError, unknown_name
 from unbraid.problem import Problem
+from unbraid.registry import Registry
 
 if TYPE_CHECKING:
     import torch
@@ -141,7 +142,7 @@ class Objective:
         return {}
 
 
-_OBJECTIVES: dict[str, type[Objective]] = {}
+_OBJECTIVES: Registry[type[Objective]] = Registry("objective")
 Class = TypeVar("Class", bound=type[Objective])
 
 
@@ -151,8 +152,8 @@ def register(name: str) -> Callable[[Class], Class]:
     def add(cls: Class) -> Class:
         if not dataclasses.is_dataclass(cls):
             raise UsageError(f"objective {name!r} must be a dataclass: put @dataclass(frozen=True) under @register")
+        _OBJECTIVES.add(name, cls)
         cls.name = name
-        _OBJECTIVES[_key(name)] = cls
         return cls
 
     return add
@@ -160,20 +161,12 @@ def register(name: str) -> Callable[[Class], Class]:
 
 def names() -> list[str]:
     """All registered objectives."""
-    return sorted(_OBJECTIVES)
+    return _OBJECTIVES.names()
 
 
 def get(name: str) -> type[Objective]:
     """The class of a registered objective."""
-    if _key(name) not in _OBJECTIVES:
-        raise unknown_name(
-            "objective", name, _OBJECTIVES, "An own one must be imported first (on the command line: --plugin FILE.py)"
-        )
-    return _OBJECTIVES[_key(name)]
-
-
-def _key(name: str) -> str:
-    return name.replace("_", "-").lower()
+    return _OBJECTIVES[name]
 
 
 def make(name: str, options: dict[str, Any] | None = None) -> Objective:

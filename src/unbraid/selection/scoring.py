@@ -122,8 +122,7 @@ def metric_score(
     pixels = data.images(index, counter_rng(seed, 0, DRAW))
     factors = factors_of(data, index)
     factors = factors[:, [len(np.unique(column)) > 1 for column in factors.T]]
-    function = METRICS[name].function
-    scores = [float(function(run.encode(pixels), factors, seed=seed, **options)) for run in runs]
+    scores = [float(METRICS[name].score(run.encode(pixels), factors, seed=seed, options=options)) for run in runs]
     return Verdict(float(np.mean(scores)), tuple(scores))
 
 

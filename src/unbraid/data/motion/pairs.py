@@ -25,6 +25,7 @@ class HasTransitions(TypingProtocol):
     def draw_chains(self, n: int, length: int, rng: np.random.Generator) -> np.ndarray: ...
 
 
+@register_stream("pairs")
 class PairStream:
     """Pairs of images, the second one step after the first: ``images`` and ``partners``, ``batch_size`` of each.
 
@@ -65,6 +66,7 @@ class PairStream:
         return self.dataset.space.factors(index) if isinstance(self.dataset, FactorDataset) else None
 
 
+@register_stream("sequences")
 class SequenceStream(PairStream):
     """Sequences of ``length`` images, cut into pairs of neighbours: a Markov model sees each transition once.
 
@@ -125,7 +127,3 @@ def _on_grid(dataset: ImageDataset, name: str, rate: float, frozen: str | None) 
         return protocol(name, dataset.space)
     names = None if frozen is None else frozen.split("+")
     return protocol(name, dataset.space, rate=rate or None, frozen=names)
-
-
-register_stream("pairs", PairStream)
-register_stream("sequences", SequenceStream)
