@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from inspect import signature
 
 import numpy as np
 import pytest
@@ -47,6 +48,21 @@ def test_a_score_tells_value_ceiling_parts_and_settings(entry):
 @every
 def test_the_same_seed_gives_the_same_score(entry):
     assert float(call(entry, *sample(), seed=3)) == float(call(entry, *sample(), seed=3))
+
+
+@every
+@pytest.mark.parametrize("seed", [-1, 0.5, True, "0", None])
+def test_a_seed_that_is_none_is_refused(entry, seed):
+    with pytest.raises(UsageError, match="seed must be a whole number from 0 on"):
+        call(entry, *sample(), seed=seed)
+
+
+@pytest.mark.parametrize(
+    "entry", [e for e in WITH_FACTORS if "kinds" in signature(e.function).parameters], ids=lambda entry: entry.name
+)
+def test_unknown_kinds_are_refused(entry):
+    with pytest.raises(UsageError, match="unknown kind of factor 'cyclic'"):
+        call(entry, *sample(), kinds=("ordinal", "cyclic"))
 
 
 @every

@@ -82,7 +82,9 @@ def test_second_of_a_single_entry_is_zero():
 
 
 def test_too_few_bins_and_unknown_binning_are_refused():
-    with pytest.raises(UsageError, match="at least 2, got 1"):
+    with pytest.raises(UsageError, match=r"bins must lie in 2..1000, got 1"):
         bin_codes(np.zeros((3, 1)), 1)
+    with pytest.raises(UsageError, match=r"2..2000, got 10000000; more bins than samples"):
+        bin_codes(np.zeros((2000, 1)), 10**7)
     with pytest.raises(UsageError, match="did you mean 'quantile'"):
         bin_codes(np.zeros((3, 1)), 5, "quantiles")

@@ -6,7 +6,7 @@ import pytest
 from metric_toys import draws, grid
 
 from unbraid.errors import UsageError
-from unbraid.metrics import Score, mig
+from unbraid.metrics import Score, infomec, mig
 from unbraid.metrics._score import check_arrays, check_codes, check_factors, check_kinds, split
 
 
@@ -56,7 +56,7 @@ def test_bad_codes_are_named(codes, message):
     ("factors", "message"),
     [
         (np.zeros(3, int), r"factors must be \[n, K\].*got shape \(3,\)"),
-        (np.zeros((3, 2)), "must be integers.*got dtype float64.*np.unique"),
+        (np.zeros((3, 2)), "must be integers.*got dtype float64.*np.quantile"),
         (np.array([[0, 4], [1, 4]]), "factor 1 .*single value 4 in all 2 samples"),
     ],
 )
@@ -106,3 +106,54 @@ def test_kinds_must_name_each_factor_rightly():
         check_kinds(["ordinal"], factors)
     with pytest.raises(UsageError, match="did you mean 'periodic'"):
         check_kinds(["ordinal", "periodical"], factors)
+
+
+def test_tensors_and_masked_arrays_are_taken_as_they_are():
+    import torch
+
+    codes, factors = draws((2, 3), 60) + 0.5, draws((2, 3), 60)
+    plain = float(mig(codes, factors))
+    learning = torch.tensor(codes, dtype=torch.float32, requires_grad=True)
+    assert float(mig(learning, torch.tensor(factors))) == plain
+    assert float(mig(learning.bfloat16(), factors)) == plain  # halves are exact in bfloat16
+    assert float(mig(np.ma.array(codes), factors)) == plain
+    assert float(mig(codes.astype(object), factors.astype(object))) == plain
+
+
+def test_missing_entries_are_counted_or_named():
+    codes, factors = draws((2, 3), 60) + 0.5, draws((2, 3), 60)
+    with pytest.raises(UsageError, match="codes has 60 masked entries; drop those rows"):
+        mig(np.ma.array(codes, mask=np.tile([False, True], (60, 1))), factors)
+    gaps = factors.astype(object)
+    gaps[3, 1] = None
+    with pytest.raises(UsageError, match="factors has entries that are missing or no numbers"):
+        mig(codes, gaps)
+
+
+class Frame:
+    """As pandas hands out columns of its own integers: objects, with a missing one that is no number."""
+
+    def __init__(self, rows):
+        self.rows = rows
+
+    def to_numpy(self):
+        return np.array(self.rows, dtype=object)
+
+
+def test_frames_hand_out_their_own_integers():
+    factors = draws((2, 3), 60)
+    assert check_factors(Frame(factors.tolist())).tolist() == factors.tolist()
+    with pytest.raises(UsageError, match=r"must be integers.*float64"):
+        check_factors(Frame((factors + 0.5).tolist()))
+
+
+def test_codes_whose_squares_vanish_are_refused():
+    codes = draws((2, 3), 60) * np.array([1.0, 1e-200])
+    with pytest.raises(UsageError, match=r"column 1 of codes varies by 2.0e-200 only; .*rescale"):
+        check_codes(codes)
+
+
+def test_a_factor_with_a_value_per_sample_is_refused_where_each_value_is_a_class():
+    factors = np.stack([np.arange(600), np.arange(600) % 2], axis=1)
+    with pytest.raises(UsageError, match="factor 0 takes 600 values in 600 samples"):
+        infomec(factors + 0.0, factors)

@@ -33,8 +33,9 @@ def bin_codes(codes: np.ndarray, bins: int = 20, binning: Binning = "width") -> 
     >>> bin_codes(np.array([[0.0], [1.0], [2.0], [100.0]]), 4, "quantile").ravel()
     array([0, 1, 2, 3])
     """
-    if bins < 2:
-        raise UsageError(f"bins must be at least 2, got {bins}")
+    most = max(1000, len(codes))
+    if not 2 <= bins <= most:
+        raise UsageError(f"bins must lie in 2..{most}, got {bins}; more bins than samples hold nothing")
     if binning not in ("width", "quantile"):
         raise unknown_name("binning", binning, ("width", "quantile"))
     if binning == "width":

@@ -18,6 +18,8 @@ __all__ = [
     "check_codes",
     "check_factors",
     "check_kinds",
+    "check_seed",
+    "check_values",
     "generator",
     "split",
 ]
@@ -76,7 +78,7 @@ class Score:
 
 def check_codes(codes: ArrayLike, *, name: str = "codes") -> np.ndarray:
     """Codes as finite float64 ``[n, d]`` with at least two rows; a constant column is allowed."""
-    array = np.asarray(codes)
+    array = _as_array(codes, name)
     if array.ndim != 2 or array.shape[1] == 0:
         raise UsageError(f"{name} must be [n, d], one row per image and one column per code, got shape {array.shape}")
     if array.dtype.kind not in "fiub":
@@ -93,18 +95,25 @@ def check_codes(codes: ArrayLike, *, name: str = "codes") -> np.ndarray:
         )
     if np.abs(array).max() > 1e100:
         raise UsageError(f"{name} reaches {np.abs(array).max():.1e}; squares of it overflow, rescale the codes")
+    reach = np.ptp(array, axis=0)
+    if ((reach > 0) & (reach < 1e-100)).any():
+        column = int(((reach > 0) & (reach < 1e-100)).argmax())
+        raise UsageError(
+            f"column {column} of {name} varies by {reach[column]:.1e} only; squares of it vanish, rescale the codes"
+        )
     return array
 
 
 def check_factors(factors: ArrayLike, *, name: str = "factors", constant: bool = False) -> np.ndarray:
     """Factors as int64 ``[n, K]``; unless ``constant``, every column must take at least two values."""
-    array = np.asarray(factors)
+    array = _as_array(factors, name)
     if array.ndim != 2 or array.shape[1] == 0:
         raise UsageError(f"{name} must be [n, K], one column per factor, got shape {array.shape}")
     if array.dtype.kind not in "iub":
         raise UsageError(
             f"{name} must be integers (the index of each factor's value), got dtype {array.dtype}; "
-            "turn measured factors into indices first, e.g. np.unique(column, return_inverse=True)[1]"
+            "cut measured factors into a few bins of equal counts first, e.g. ten by "
+            "np.searchsorted(np.quantile(column, np.arange(1, 10) / 10), column)"
         )
     array = array.astype(np.int64)
     still = np.ptp(array, axis=0) == 0 if len(array) else np.zeros(array.shape[1], bool)
@@ -141,11 +150,27 @@ def check_kinds(kinds: Sequence[str] | None, factors: np.ndarray) -> tuple[str, 
     return tuple(kinds)
 
 
+def check_values(factors: np.ndarray, most: int) -> None:
+    """Refuse factors with more values than an estimator with one class per value can take, or one per sample."""
+    for column in range(factors.shape[1]):
+        values = len(np.unique(factors[:, column]))
+        if values > most or values > max(len(factors) // 2, 2):
+            raise UsageError(
+                f"factor {column} takes {values} values in {len(factors)} samples; at most {most} and half as many as "
+                "samples can be told apart: cut it into fewer bins or leave it out"
+            )
+
+
+def check_seed(seed: int) -> int:
+    """A seed as every score takes it."""
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise UsageError(f"seed must be a whole number from 0 on, got {seed!r}")
+    return int(seed)
+
+
 def generator(seed: int) -> np.random.Generator:
     """The source of chance that belongs to a seed."""
-    if not isinstance(seed, int | np.integer) or seed < 0:
-        raise UsageError(f"seed must be a whole number from 0 on, got {seed!r}")
-    return np.random.default_rng(int(seed))
+    return np.random.default_rng(check_seed(seed))
 
 
 def split(
@@ -175,6 +200,31 @@ def split(
                 f"{count} training samples are too few for factor {column} with its {values} values; give more samples"
             )
     return train, rest
+
+
+def _as_array(values: Any, name: str) -> np.ndarray:
+    """Anything that holds numbers as a plain array: tensors of any kind, data frames, masked arrays."""
+    if hasattr(values, "detach"):  # torch, which this package does not know
+        values = values.detach().cpu()
+        values = (values.float() if "bfloat16" in str(values.dtype) else values).numpy()
+    elif hasattr(values, "to_numpy"):
+        values = values.to_numpy()
+    if isinstance(values, np.ma.MaskedArray):
+        if np.ma.is_masked(values):
+            hidden = int(np.ma.getmaskarray(values).sum())
+            raise UsageError(f"{name} has {hidden} masked entries; drop those rows first")
+        values = values.data
+    array = np.asarray(values)
+    if array.dtype != object:
+        return array
+    try:  # columns of whole and other numbers, or pandas' own integers
+        numbers: np.ndarray | None = array.astype(np.float64)
+    except (TypeError, ValueError):
+        numbers = None
+    if numbers is None or any(value is None for value in array.ravel()):
+        raise UsageError(f"{name} has entries that are missing or no numbers; drop those rows first")
+    whole = all(isinstance(value, int | np.integer) for value in array.ravel())
+    return numbers.astype(np.int64) if whole else numbers
 
 
 def _plain(thing: Any) -> Any:

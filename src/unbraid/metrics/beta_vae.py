@@ -10,7 +10,7 @@ from unbraid.metrics._interventions import Ideal, Pairs, Rows, by_points, draw_p
 from unbraid.metrics._kinds import standardize
 from unbraid.metrics._logistic import SOLVER, fit_logistic, log_probabilities
 from unbraid.metrics._registry import UNIT, register
-from unbraid.metrics._score import Score, generator
+from unbraid.metrics._score import Score, check_seed, generator
 
 __all__ = ["beta_vae", "score_pairs"]
 
@@ -69,7 +69,7 @@ def score_pairs(codes: Rows, pairs: Pairs, space: Space, *, train: int, rescale:
             "train": train,
             "test": points - train,
             "rescale": rescale,
-            "seed": seed,
+            "seed": check_seed(seed),
         },
     )
 

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from unbraid.errors import unknown_name
 from unbraid.metrics._boosting import fit_booster
 from unbraid.metrics._registry import UNIT, register
-from unbraid.metrics._score import Sample, Score, split
+from unbraid.metrics._score import Sample, Score, check_seed, split
 
 __all__ = ["BACKENDS", "dci", "dci_of"]
 
@@ -60,7 +60,7 @@ def dci(
     train, held_out = split(codes, factors, test=test, seed=seed)
     importance = np.zeros((train[0].shape[1], train[1].shape[1]))
     accuracy = np.zeros((2, train[1].shape[1]))
-    options: dict[str, Any] = {"stages": stages, "depth": depth, "rate": rate, "seed": seed}
+    options: dict[str, Any] = {"stages": stages, "depth": depth, "rate": rate, "seed": check_seed(seed)}
     for k in range(train[1].shape[1]):
         if backend == "exact":
             importance[:, k], accuracy[:, k] = _boost(train, held_out, k, threads=threads, **options)

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from unbraid.errors import UsageError
 from unbraid.metrics._kinds import perfect_code, standardize, targets
 from unbraid.metrics._registry import register
-from unbraid.metrics._score import Sample, Score, check_arrays, check_kinds, generator, split
+from unbraid.metrics._score import Sample, Score, check_arrays, check_kinds, check_seed, generator, split
 
 __all__ = ["dci_es"]
 
@@ -68,7 +68,7 @@ def dci_es(
             "kinds": list(known) if kinds is not None else None,
             "train": n,
             "test": len(held_out[0]),
-            "seed": seed,
+            "seed": check_seed(seed),
         },
     )
 

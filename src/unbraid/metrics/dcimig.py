@@ -14,7 +14,7 @@ from unbraid.metrics._discrete import (
     top_two,
 )
 from unbraid.metrics._registry import UNIT, register
-from unbraid.metrics._score import Score, check_arrays
+from unbraid.metrics._score import Score, check_arrays, check_seed
 
 __all__ = ["dcimig"]
 
@@ -43,7 +43,13 @@ def dcimig(codes: ArrayLike, factors: ArrayLike, *, bins: int = 20, binning: Bin
             "entropy": entropies,
             "active": informative(information, binned, factors),
         },
-        {"estimator": "plug-in counts", "bins": bins, "binning": binning, "samples": len(codes), "seed": seed},
+        {
+            "estimator": "plug-in counts",
+            "bins": bins,
+            "binning": binning,
+            "samples": len(codes),
+            "seed": check_seed(seed),
+        },
     )
 
 

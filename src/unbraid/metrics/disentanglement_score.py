@@ -11,7 +11,7 @@ from unbraid.metrics._discrete import top_two
 from unbraid.metrics._kinds import never_alone, perfect_code, targets
 from unbraid.metrics._neighbours import neighbour_spans
 from unbraid.metrics._registry import UNIT, register
-from unbraid.metrics._score import Sample, Score, check_arrays, check_kinds, generator, split
+from unbraid.metrics._score import Sample, Score, check_arrays, check_kinds, check_seed, generator, split
 
 __all__ = ["disentanglement_score"]
 
@@ -74,7 +74,7 @@ def disentanglement_score(
             "kinds": list(known) if kinds is not None else None,
             "train": n,
             "test": len(held_out[0]),
-            "seed": seed,
+            "seed": check_seed(seed),
         },
     )
 

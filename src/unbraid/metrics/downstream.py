@@ -11,7 +11,7 @@ from unbraid.metrics._boosting import fit_booster
 from unbraid.metrics._kinds import perfect_code
 from unbraid.metrics._logistic_cv import STRENGTHS, fit_logistic_cv
 from unbraid.metrics._registry import UNIT, register
-from unbraid.metrics._score import Sample, Score, generator, split
+from unbraid.metrics._score import Sample, Score, check_seed, generator, split
 
 __all__ = ["LEARNERS", "SIZES", "downstream"]
 
@@ -84,7 +84,7 @@ def downstream(
             "sizes": chosen,
             "train": n,
             "test": len(held_out[0]),
-            "seed": seed,
+            "seed": check_seed(seed),
         },
     )
 

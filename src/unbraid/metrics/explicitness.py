@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike
 from unbraid.metrics._kinds import perfect_code, ranks, standardize
 from unbraid.metrics._logistic import SOLVER, fit_logistic, log_probabilities
 from unbraid.metrics._registry import UNIT, register
-from unbraid.metrics._score import Sample, Score, split
+from unbraid.metrics._score import Sample, Score, check_seed, split
 
 __all__ = ["explicitness"]
 
@@ -47,7 +47,7 @@ def explicitness(
             "rescale": rescale,
             "train": len(train[0]),
             "test": len(held_out[0]),
-            "seed": seed,
+            "seed": check_seed(seed),
         },
     )
 

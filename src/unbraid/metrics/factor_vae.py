@@ -8,7 +8,7 @@ from unbraid.errors import UsageError
 from unbraid.metrics._encode import FactorData, Space, check_space, encode_index, encoder_of
 from unbraid.metrics._interventions import Groups, Ideal, Rows, by_points, draw_groups
 from unbraid.metrics._registry import UNIT, register
-from unbraid.metrics._score import Score, generator
+from unbraid.metrics._score import Score, check_seed, generator
 
 __all__ = ["factor_vae", "score_groups"]
 
@@ -70,7 +70,7 @@ def score_groups(
             "plain": len(groups.plain),
             "min_std": min_std,
             "relative": relative,
-            "seed": seed,
+            "seed": check_seed(seed),
         },
     )
 

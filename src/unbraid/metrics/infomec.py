@@ -11,9 +11,12 @@ from unbraid.metrics._kinds import standardize
 from unbraid.metrics._logistic import SOLVER, fit_logistic, log_probabilities
 from unbraid.metrics._neighbours import information_with_labels
 from unbraid.metrics._registry import UNIT, register
-from unbraid.metrics._score import Score, check_arrays, generator
+from unbraid.metrics._score import Score, check_arrays, check_seed, check_values, generator
 
 __all__ = ["infomec"]
+
+MOST_VALUES = 500
+"""Of a factor; a regression with more classes takes minutes and says little."""
 
 
 @register(
@@ -63,6 +66,7 @@ def infomec(
         table = [[information_with_labels(z, v, rng, neighbours=neighbours) for v in labels.T] for z in codes.T]
         return np.array(table) / entropy(factors)
 
+    check_values(factors, MOST_VALUES)
     reach = np.ptp(codes, axis=0)
     active = (reach > 0) & (reach >= min_range * reach.max())
     table = np.zeros((codes.shape[1], factors.shape[1]))
@@ -94,7 +98,7 @@ def infomec(
             "c": c,
             **SOLVER,
             "samples": len(codes),
-            "seed": seed,
+            "seed": check_seed(seed),
         },
     )
 

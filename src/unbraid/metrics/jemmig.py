@@ -5,7 +5,7 @@ from numpy.typing import ArrayLike
 
 from unbraid.metrics._discrete import Binning, bin_codes, entropy, identity_code, mutual_information, top_two
 from unbraid.metrics._registry import UNIT, register
-from unbraid.metrics._score import Score, check_arrays
+from unbraid.metrics._score import Score, check_arrays, check_seed
 
 __all__ = ["jemmig"]
 
@@ -31,7 +31,13 @@ def jemmig(codes: ArrayLike, factors: ArrayLike, *, bins: int = 20, binning: Bin
         float(per_factor.mean()),
         float((1 - ideal / scale).mean()),
         {"per_factor": per_factor, "raw": raw, "best_code": best_code},
-        {"estimator": "plug-in counts", "bins": bins, "binning": binning, "samples": len(codes), "seed": seed},
+        {
+            "estimator": "plug-in counts",
+            "bins": bins,
+            "binning": binning,
+            "samples": len(codes),
+            "seed": check_seed(seed),
+        },
     )
 
 

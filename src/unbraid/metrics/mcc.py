@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from unbraid.errors import unknown_name
 from unbraid.metrics._kinds import correlations, perfect_code
 from unbraid.metrics._registry import UNIT, register
-from unbraid.metrics._score import Score, check_arrays, check_kinds
+from unbraid.metrics._score import Score, check_arrays, check_kinds, check_seed
 
 __all__ = ["mcc"]
 
@@ -49,7 +49,7 @@ def mcc(
             "method": method,
             "kinds": list(known) if kinds is not None else None,
             "samples": len(codes),
-            "seed": seed,
+            "seed": check_seed(seed),
         },
     )
 

@@ -14,7 +14,7 @@ from unbraid.metrics._discrete import (
     top_two,
 )
 from unbraid.metrics._registry import UNIT, register
-from unbraid.metrics._score import Score, check_arrays
+from unbraid.metrics._score import Score, check_arrays, check_seed
 
 __all__ = ["mig_sup"]
 
@@ -56,7 +56,7 @@ def mig_sup(
             "binning": binning,
             "active_only": active_only,
             "samples": len(codes),
-            "seed": seed,
+            "seed": check_seed(seed),
         },
     )
 

@@ -12,7 +12,7 @@ from unbraid.metrics._discrete import (
     mutual_information,
 )
 from unbraid.metrics._registry import UNIT, register
-from unbraid.metrics._score import Score, check_arrays
+from unbraid.metrics._score import Score, check_arrays, check_seed
 
 __all__ = ["modularity", "modularity_of"]
 
@@ -53,7 +53,7 @@ def modularity(
             "binning": binning,
             "active_only": active_only,
             "samples": len(codes),
-            "seed": seed,
+            "seed": check_seed(seed),
         },
     )
 

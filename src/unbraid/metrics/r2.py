@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from unbraid.metrics._kinds import standardize, targets
 from unbraid.metrics._registry import register
-from unbraid.metrics._score import Sample, Score, check_arrays, check_kinds, split
+from unbraid.metrics._score import Sample, Score, check_arrays, check_kinds, check_seed, split
 
 __all__ = ["r2"]
 
@@ -42,7 +42,7 @@ def r2(
             "kinds": list(known) if kinds is not None else None,
             "train": len(train[0]),
             "test": len(held_out[0]),
-            "seed": seed,
+            "seed": check_seed(seed),
         },
     )
 

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from unbraid.metrics._discrete import relabel, top_two
 from unbraid.metrics._kinds import correlations, never_alone, perfect_code, standardize
 from unbraid.metrics._registry import UNIT, register
-from unbraid.metrics._score import Sample, Score, check_arrays, check_kinds, split
+from unbraid.metrics._score import Sample, Score, check_arrays, check_kinds, check_seed, split
 from unbraid.metrics._svm import Feature, predict
 
 __all__ = ["sap"]
@@ -39,9 +39,8 @@ def sap(
     compared with a constant one.
     """
     codes, factors = check_arrays(codes, factors)
-    d = codes.shape[1]
+    d, known = codes.shape[1], check_kinds(kinds, factors)
     if continuous:
-        known = check_kinds(kinds, factors)
         table = correlations(codes, factors, known) ** 2
         best = correlations(perfect_code(factors, known), factors, known) ** 2
         counts = {"samples": len(codes)}
@@ -65,7 +64,7 @@ def sap(
             "rescale": rescale,
             "kinds": list(kinds) if kinds is not None else None,
             **counts,
-            "seed": seed,
+            "seed": check_seed(seed),
         },
     )
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from unbraid.errors import UsageError, unknown_name
 from unbraid.metrics._kinds import ranks, standardize
 from unbraid.metrics._registry import UNIT, register
-from unbraid.metrics._score import Score, check_codes, generator
+from unbraid.metrics._score import Score, check_codes, check_seed, generator
 
 __all__ = ["pair_scores", "udr"]
 
@@ -65,7 +65,7 @@ def udr(
             "rescale": rescale,
             "models": len(codes),
             "samples": codes.shape[1],
-            "seed": seed,
+            "seed": check_seed(seed),
         },
     )
 
