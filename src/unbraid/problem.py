@@ -9,8 +9,8 @@ __all__ = ["Problem"]
 class Problem:
     """What an objective may know of the data before it builds its model."""
 
-    shape: tuple[int, int, int]
-    """Height, width, channels."""
+    shape: tuple[int, ...]
+    """Height, width, channels of images; the length of vectors."""
     images: int
     """How many different images there are."""
     classes: int | None = None

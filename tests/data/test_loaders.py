@@ -276,7 +276,7 @@ def test_celeba_crops_the_middle_and_shrinks(tmp_path):
 def test_a_celeba_attribute_makes_labels(tmp_path):
     write_celeba(tmp_path / "root")
     faces = data.load("celeba:attribute=Smiling")
-    assert faces.labels.tolist() == [0, 1, 0, 1]
+    assert faces.labels().tolist() == [0, 1, 0, 1]
     assert faces.classes == ("not Smiling", "Smiling")
     with pytest.raises(UsageError, match="did you mean 'Smiling'"):
         data.load("celeba", attribute="Smilin")

@@ -32,7 +32,7 @@ def test_real_mnist(split, count, mean):
     # 0.1307 is the mean everyone normalises the training images by.
     assert images.mean() / 255 == pytest.approx(mean, abs=5e-5)
     assert images.shape == (count, 28, 28, 1)
-    assert digits.labels[:5].tolist() == ([5, 0, 4, 1, 9] if split == "train" else [7, 2, 1, 0, 4])
+    assert digits.labels()[:5].tolist() == ([5, 0, 4, 1, 9] if split == "train" else [7, 2, 1, 0, 4])
 
 
 def test_real_mnist_is_the_published_one():
@@ -45,8 +45,8 @@ def test_real_mnist_is_the_published_one():
 def test_real_fashion_mnist():
     need("fashion_mnist/train-images-idx3-ubyte.gz")
     clothes = data.load("fashion_mnist")
-    assert clothes.classes[clothes.labels[0]] == "ankle boot"
-    assert np.bincount(clothes.labels).tolist() == [6000] * 10
+    assert clothes.classes[clothes.labels()[0]] == "ankle boot"
+    assert np.bincount(clothes.labels()).tolist() == [6000] * 10
     # 0.2860 is the published mean of the training images.
     assert clothes.images(np.arange(60_000)).mean() / 255 == pytest.approx(0.2860, abs=5e-5)
 
@@ -55,13 +55,13 @@ def test_real_kmnist_test_images():
     need("kmnist_test/kmnist-test-imgs.npz", "kmnist/t10k-images-idx3-ubyte.gz", "kmnist/kmnist-test-imgs.npz")
     characters = data.load("kmnist:split=test")
     assert len(characters) == 10_000
-    assert np.bincount(characters.labels).tolist() == [1000] * 10
+    assert np.bincount(characters.labels()).tolist() == [1000] * 10
 
 
 def test_real_usps():
     need("usps/usps_16x16.npz", "usps/usps.bz2")
     train, test = data.load("usps"), data.load("usps", split="test")
-    assert np.bincount(train.labels).tolist() == [1194, 1005, 731, 658, 652, 556, 664, 645, 542, 644]
+    assert np.bincount(train.labels()).tolist() == [1194, 1005, 731, 658, 652, 556, 664, 645, 542, 644]
     assert (len(train), len(test), train.shape) == (7291, 2007, (16, 16, 1))
     assert train.images(np.arange(100)).max() == 255
 
@@ -91,13 +91,13 @@ def small(tmp_path, monkeypatch):
 def test_plain_and_gzipped_files_are_found(small):
     digits = data.load("mnist")
     np.testing.assert_array_equal(digits.images(range(5))[..., 0], small)
-    assert digits.labels.tolist() == [0, 1, 2, 3, 4]
+    assert digits.labels().tolist() == [0, 1, 2, 3, 4]
 
 
 def test_kmnist_as_npz(small):
     characters = data.load("kmnist")
     np.testing.assert_array_equal(characters.images(range(3))[..., 0], small[:3])
-    assert [characters.classes[k] for k in characters.labels] == ["su", "o", "wo"]
+    assert [characters.classes[k] for k in characters.labels()] == ["su", "o", "wo"]
 
 
 @pytest.mark.usefixtures("small")

@@ -111,9 +111,9 @@ def test_wrong_input_is_named(images, options, message):
 def test_labels_may_be_any_numbers_or_text():
     own = data.from_arrays(pictures(4, 2, 2), labels=["dog", "cat", "dog", "cow"])
     assert own.classes == ("cat", "cow", "dog")
-    assert own.labels.tolist() == [2, 0, 2, 1]
+    assert own.labels().tolist() == [2, 0, 2, 1]
     named = data.from_arrays(pictures(3, 2, 2), labels=[0, 2, 0], classes=["a", "b", "c"])
-    assert named.labels.tolist() == [0, 2, 0]
+    assert named.labels().tolist() == [0, 2, 0]
     assert named.classes == ("a", "b", "c")
 
 
@@ -203,7 +203,7 @@ def test_sub_folders_are_classes(tmp_path):
         save_picture(tmp_path / name, image)
     own = data.from_folder(tmp_path)
     assert own.classes == ("cat", "dog")
-    assert own.labels.tolist() == [0, 1, 1]
+    assert own.labels().tolist() == [0, 1, 1]
     np.testing.assert_array_equal(own.images([0, 1, 2])[..., 0], images[[1, 2, 0]])
 
 

@@ -45,7 +45,7 @@ def test_a_batch_carries_the_factors_of_its_images(dots):
 def test_labels_come_with_labelled_images():
     digits = load("digits8")
     batch = IndependentStream(digits, 32, seed=0)(0)
-    assert (digits.labels[batch.index] == batch.labels).all()
+    assert (digits.labels()[batch.index] == batch.labels).all()
     assert batch.factors is None
 
 

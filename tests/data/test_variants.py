@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from unbraid.data import IdentityFactors, IndependentStream, MiniSprites, colored, entry, load, noisy, scream
-from unbraid.data.dataset import Wrapper
+from unbraid.data import IdentityFactors, IndependentStream, MiniSprites, Wrapper, colored, entry, load, noisy, scream
 from unbraid.data.render.painting import background_picture, invented_painting
 from unbraid.errors import UsageError
 
@@ -70,7 +69,7 @@ def test_greys_and_colours_are_refused(sprites, variant):
 
     with pytest.raises(UsageError, match="black and white"):
         draw(variant(Grey(sprites)))
-    with pytest.raises(UsageError, match="one channel; 'identity' has 2"):
+    with pytest.raises(UsageError, match="one channel; 'identity' has 1x1x2"):
         variant(IdentityFactors((2, 2)))
 
 

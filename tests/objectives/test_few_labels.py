@@ -34,7 +34,7 @@ def test_labelled_images_come_from_a_fixed_set_with_their_own_factors(dots):
     seen = set()
     for step in range(30):
         batch = stream(step)
-        index = dots.space.index(batch.labels)
+        index = dots.space.index(batch.partner_factors)
         assert (dots.images(index) == batch.partners).all()
         seen |= set(index)
     assert seen == set(stream.labelled)  # 1920 draws miss one of 20 with probability 20 * 0.95^1920 < 1e-40
@@ -60,7 +60,7 @@ def test_what_cannot_be_labelled_is_refused(dots, tmp_path):
         S2BetaVAE(latents=1).build(Problem((16, 16, 1), 144, factor_sizes=(12, 12)), torch.Generator())
     objective = S2BetaVAE(**SMALL)
     model = objective.build(Problem((16, 16, 1), 144, factor_sizes=(12, 12)), torch.Generator().manual_seed(0))
-    with pytest.raises(UsageError, match="needs a stream with labelled images"):
+    with pytest.raises(UsageError, match="needs a stream of labelled images"):
         objective.loss(model, Inputs(torch.zeros(2, 1, 16, 16)), 0, torch.Generator())
 
 

@@ -21,6 +21,7 @@ from unbraid.objectives import (
     make,
     transition_terms,
 )
+from unbraid.options import Named
 
 SMALL = {"net": "mlp:width=16", "latents": 3}
 PROBLEM = Problem((8, 8, 1), images=100)
@@ -167,8 +168,8 @@ def test_gradients_agree_with_finite_differences(alpha, expectation):
 
 
 def test_the_stream_follows_from_the_options():
-    assert SlowVAE().needs == "pairs"
-    assert PMVAE(pairs="protocol=lap,rate=2").needs == "pairs:protocol=lap,rate=2"
+    assert SlowVAE().needs == Named("pairs")
+    assert PMVAE(pairs="protocol=lap,rate=2").needs == Named("pairs", {"protocol": "lap", "rate": 2})
 
 
 def test_after_training_on_pairs_a_single_image_is_encoded_alone(dots, tmp_path):

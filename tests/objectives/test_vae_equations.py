@@ -46,7 +46,7 @@ def total(objective, seed=0):
     """The loss of a fixed batch under weights and noise that depend on the seed only."""
     generator = torch.Generator().manual_seed(seed)
     images, labelled = torch.rand(2, 12, 1, 8, 8, generator=generator)
-    inputs = Inputs(images, labelled, labels=torch.randint(3, (12, 2), generator=generator))
+    inputs = Inputs(images, labelled, partner_factors=torch.randint(3, (12, 2), generator=generator))
     model = objective.build(PROBLEM, torch.Generator().manual_seed(seed))
     return objective.loss(model, inputs, 10, torch.Generator().manual_seed(seed))
 

@@ -20,7 +20,7 @@ from dots import Dots
 from unbraid import data as data_sets
 from unbraid.engines import InlineEngine, ProcessEngine, make_engine
 from unbraid.errors import UsageError
-from unbraid.selection import Part, Population, Range, evolve, open_evolution
+from unbraid.selection import Population, Range, evolve, open_evolution
 from unbraid.selection.scoring import find_score, udr_score
 from unbraid.training import open_run
 
@@ -194,13 +194,13 @@ def test_labels_never_reach_the_weights(tmp_path):
 
 
 def test_a_part_of_a_data_set_is_trained_on_alone(tmp_path):
-    part = Part(Dots(), np.arange(0, 144, 3))
+    part = data_sets.Part(Dots(), np.arange(0, 144, 3))
     settings = dataclasses.replace(TINY, size=2, generations=1, images=None, score="mig:labels=20")
     found = run(tmp_path, settings, data=part)
     assert found.population.images == 48
     assert open_run(found.best.run).info["data"]["images"] == 48
     with pytest.raises(UsageError, match="other images"):
-        run(tmp_path, dataclasses.replace(settings, generations=2), data=Part(Dots(), np.arange(1, 144, 3)))
+        run(tmp_path, dataclasses.replace(settings, generations=2), data=data_sets.Part(Dots(), np.arange(1, 144, 3)))
 
 
 def test_names_of_scores():

@@ -4,6 +4,7 @@ import pytest
 
 from unbraid.errors import UsageError
 from unbraid.metrics import METRICS
+from unbraid.options import Named
 from unbraid.study import PRESETS, parse_study, read_study
 from unbraid.study.file import KEYS
 from unbraid.study.method import batch_size_of, objective_of
@@ -130,7 +131,8 @@ def test_data_sets_may_say_how_pairs_are_made():
     assert (last.data_set, last.pairs) == ("mini-sprites", "")
     # Two of 64 images are a pair; objectives on single images need not know of pairs.
     chosen = [objective_of(spec) for spec in study]
-    assert [objective.needs for objective in chosen] == ["pairs:protocol=uni", "images", "pairs", "images"]
+    assert [Named.read(objective.needs).name for objective in chosen] == ["pairs", "images", "pairs", "images"]
+    assert chosen[0].needs == Named("pairs", {"protocol": "uni"})
     assert [batch_size_of(spec, objective) for spec, objective in zip(study, chosen, strict=True)] == [32, 64, 32, 64]
 
 

@@ -81,14 +81,14 @@ def data_show(
 
     dataset = data.load(name)
     sheet = contact_sheet(dataset, out or Path(f"{dataset.name}.png"))
-    space = dataset.space if isinstance(dataset, data.FactorDataset) else None
+    space = dataset.space
     size = "x".join(map(str, dataset.shape))
     if json:
         summary = {"name": dataset.name, "images": len(dataset), "size": size, "factors": _factor_list(space)}
         print(jsonlib.dumps(summary | {"card": asdict(dataset.card), "sheet": str(sheet)}, indent=2))
         return
     _print_card(dataset.name, dataset.card, len(dataset), size, space)
-    if isinstance(dataset, data.LabelledDataset):
+    if dataset.has_labels:
         print(f"\nclasses: {', '.join(dataset.classes)}")
     print(f"\ncontact sheet: {sheet}")
 

@@ -87,7 +87,7 @@ def _evaluate_run(
     seed: int,
     quiet: bool,
 ) -> dict[str, Any]:
-    from unbraid.data import FactorDataset, load
+    from unbraid.data import load
     from unbraid.files import write_json
     from unbraid.metrics import evaluate, has_no_factors
     from unbraid.report.matrix import save_matrices
@@ -129,8 +129,8 @@ def _evaluate_run(
             print(f"{others} need factors, and {dataset.name} has none that vary: {_GIVE_FACTORS}")
         print(f"wrote {path / 'scores.json'}")
     matrices = {title: scores[name].parts[part] for title, (name, part) in MATRICES.items() if name in scores}
-    if matrices and isinstance(dataset, FactorDataset):
-        save_matrices(matrices, dataset.space.names, path / "factors.png", summary.kl_per_latent)
+    if matrices and dataset.has_factors:
+        save_matrices(matrices, dataset.factor_names, path / "factors.png", summary.kl_per_latent)
         if not quiet:
             print(f"wrote {path / 'factors.png'}")
     return result

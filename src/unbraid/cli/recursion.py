@@ -131,13 +131,13 @@ def evolve_compare(
 
 
 def _tell(tree: Tree, json: bool, data: str | None, draw: bool) -> None:
-    from unbraid.data import FactorDataset, load
+    from unbraid.data import load
     from unbraid.report.evolution import draw_tree
     from unbraid.selection.comparison import found_factors
 
     recipe = tree.data["recipe"]
     dataset = load(data) if data else load(recipe["name"], **recipe["options"]) if recipe else None
-    found = found_factors(tree, dataset) if isinstance(dataset, FactorDataset) else {}
+    found = found_factors(tree, dataset) if dataset is not None and dataset.factor_sizes else {}
     if json:
         print(json_module.dumps(_as_json(tree, found)))
     else:

@@ -111,7 +111,7 @@ def _of_sources(dimensions: int, matrix: Any, marginals: str, options: _Options)
 def _of_run(path: Path, data: str | None, matrix: Any, marginals: Any, options: _Options) -> dict[str, Any]:
     import numpy as np
 
-    from unbraid.data import FactorDataset, counter_rng, load
+    from unbraid.data import counter_rng, load
     from unbraid.metrics import evaluate
     from unbraid.theory import DependenceWarning, check, entangle
     from unbraid.training import open_run
@@ -130,7 +130,7 @@ def _of_run(path: Path, data: str | None, matrix: Any, marginals: Any, options: 
         found = check(twin.f, drawn)
     before: dict[str, Score] = {}
     after: dict[str, Score] = {}
-    if isinstance(dataset, FactorDataset):
+    if dataset.factor_sizes:
         before, after = (
             evaluate(
                 each,

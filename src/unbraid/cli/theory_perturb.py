@@ -57,10 +57,10 @@ def theory_perturb(
         seed: Decides the pattern's initial weights and batches.
         json: Print the record as JSON.
     """
-    from unbraid.data import FactorDataset, Perturbed, load
+    from unbraid.data import Perturbed, load
 
     dataset = load(data)
-    if not isinstance(dataset, FactorDataset):
+    if dataset.space is None:
         raise UsageError(f"data set {data!r} has no factors; a perturbation is a function of them")
     if (out / "perturbation.json").exists():
         raise UsageError(

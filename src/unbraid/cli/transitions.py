@@ -11,7 +11,7 @@ from tyro.conf import Positional, arg
 from unbraid.errors import UsageError
 
 if TYPE_CHECKING:
-    from unbraid.data import FactorDataset, Tracks
+    from unbraid.data import Dataset, Tracks
     from unbraid.data.motion.natural_statistics import Dependence, TransitionFit
 
 __all__ = ["data_transitions"]
@@ -48,7 +48,7 @@ def data_transitions(
         out: Folder for plots, a sheet of pairs and a short film.
         json: Print JSON instead of tables.
     """
-    from unbraid.data import FactorDataset, load
+    from unbraid.data import load
 
     if pairs < 5000:
         raise UsageError(f"pairs must be at least 5000 for a fit worth reading, got {pairs}")
@@ -61,7 +61,7 @@ def data_transitions(
         tracks = getattr(dataset, "tracks", None)
         if tracks is not None:
             result = _of_tracks(dataset.name, tracks, dataset, _numbers(gaps), pairs, seed, out, json)
-        elif isinstance(dataset, FactorDataset):
+        elif dataset.space is not None:
             result = _of_grid(dataset, protocol, rate, pairs, seed, out, json)
         else:
             raise UsageError(f"data set {dataset.name!r} has neither tracks nor a factor grid, so nothing moves in it")
@@ -123,7 +123,7 @@ def _of_tracks(
 
 
 def _of_grid(
-    dataset: FactorDataset, protocol: str, rate: float, pairs: int, seed: int, out: Path | None, quiet: bool
+    dataset: Dataset, protocol: str, rate: float, pairs: int, seed: int, out: Path | None, quiet: bool
 ) -> dict[str, Any]:
     import numpy as np
 
@@ -133,7 +133,7 @@ def _of_grid(
     assert law is not None
     first, second = law.pairs(pairs, counter_rng(seed, 0))
     changed = first != second
-    counts = np.bincount(changed.sum(axis=1), minlength=len(dataset.space.names) + 1) / pairs
+    counts = np.bincount(changed.sum(axis=1), minlength=len(dataset.factor_names) + 1) / pairs
     exact = law.change_probabilities()
     result: dict[str, Any] = {
         "data": dataset.name,
@@ -148,7 +148,7 @@ def _of_grid(
                 "exact": float(exact[k]),
                 "mean_step": float(np.abs(second - first)[:, k].mean()),
             }
-            for k, factor in enumerate(dataset.space.names)
+            for k, factor in enumerate(dataset.factor_names)
         ],
         "files": [],
     }

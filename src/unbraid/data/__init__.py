@@ -14,7 +14,7 @@ import unbraid.data.sets.rooms3d
 import unbraid.data.sets.shapes3d
 import unbraid.data.sets.smallnorb
 import unbraid.data.sets.usps  # noqa: F401
-from unbraid.data.dataset import Card, FactorDataset, ImageDataset, LabelledDataset, Subset, Wrapper
+from unbraid.data.dataset import Card, Dataset, FactorDataset, ImageDataset, LabelledDataset
 from unbraid.data.files.dsprites_file import compare_dsprites
 from unbraid.data.files.folder import from_folder
 from unbraid.data.files.store import ImageStore, render_store, store_file
@@ -23,6 +23,7 @@ from unbraid.data.motion.pairs import PairStream, SequenceStream
 from unbraid.data.motion.tracks import TrackDataset, Tracks, ranks
 from unbraid.data.motion.transitions import protocol
 from unbraid.data.own import from_arrays, from_npz
+from unbraid.data.part import Indices, Part
 from unbraid.data.registry import Entry, entry, load, names, parse, register
 from unbraid.data.sets.blobs import Blobs
 from unbraid.data.sets.hadamard import HadamardImages
@@ -42,11 +43,13 @@ from unbraid.data.stream import (
     stream_names,
 )
 from unbraid.data.two_batches import FewLabelsStream, TwoBatchStream
+from unbraid.data.wrapper import Subset, Wrapper
 
 __all__ = [
     "Batch",
     "Blobs",
     "Card",
+    "Dataset",
     "Entry",
     "FactorDataset",
     "FactorSpace",
@@ -57,9 +60,11 @@ __all__ = [
     "ImageDataset",
     "ImageStore",
     "IndependentStream",
+    "Indices",
     "LabelledDataset",
     "MiniSprites",
     "PairStream",
+    "Part",
     "Perturbation",
     "Perturbed",
     "PixelNoise",

@@ -82,7 +82,7 @@ class ArrayLabels(_OverHeld, LabelledDataset):
         if len(labels) != len(held):
             raise UsageError(f"data set {name!r} has {len(held):,} images but {len(labels):,} labels")
         self.held, self.shape, self.name = held, held.shape, name
-        self.labels, self.classes = np.asarray(labels, dtype=np.int64), tuple(classes)
+        self._labels, self.classes = np.asarray(labels, dtype=np.int64), tuple(classes)
         self.card = card or Card(name)
 
 

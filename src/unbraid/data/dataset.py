@@ -1,19 +1,33 @@
-"""What every data set offers: a shape, a length, a card, and uint8 images by index."""
+"""What every data set offers: a shape, a length, a card, images by index; factors, classes and pairs if it has them.
+
+Code that uses data asks the data set (``has_factors``, ``has_labels``, ``space is not None``, ``has_transitions``) and
+never of what class it is: wrappers and parts offer whatever the data set inside them offers.
+"""
+
+from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unbraid.data.space import Choice, FactorSpace, SubSpace
+from unbraid.data.space import Choice, FactorSpace, Kind
 from unbraid.errors import UsageError
 
-__all__ = ["Card", "FactorDataset", "ImageDataset", "LabelledDataset", "Shape", "Subset", "Wrapper"]
+if TYPE_CHECKING:
+    from unbraid.data.part import Indices, Part
+    from unbraid.data.wrapper import Subset
 
-Shape = tuple[int, int, int]
-"""Height, width, channels."""
+__all__ = ["Card", "Dataset", "FactorDataset", "ImageDataset", "Index", "LabelledDataset", "Recipe", "Shape", "Step"]
+
+Shape = tuple[int, ...]
+"""Height, width, channels of images; the length alone of vectors."""
+Index = np.ndarray | Sequence[int]
+"""Positions, integers ``[n]``."""
+Step = Callable[[np.ndarray, np.random.Generator], np.ndarray]
+"""From factor rows ``[n, K]`` to those they move to, as :meth:`unbraid.data.motion.transitions.Protocol.step` does."""
 
 
 @dataclass(frozen=True)
@@ -37,20 +51,29 @@ class Recipe:
     options: dict[str, Any] = field(default_factory=dict)
 
 
-class ImageDataset(ABC):
-    """Images by index. Images are uint8 ``[n, h, w, c]``; they become floats only inside a network."""
+class Dataset(ABC):
+    """Images (or vectors) by index, with factors, classes and transitions where there are any.
+
+    Images are uint8 ``[n, h, w, c]``; they become floats only inside a network. Vectors are float32 ``[n, d]``.
+    """
 
     name: str = "own"
     shape: Shape
     card: Card = Card("own data")
     recipe: Recipe | None = None
     """How to load it again; ``None`` for data that lives only in memory."""
+    space: FactorSpace | None = None
+    """The grid of factors where positions are the points of one: image ``i`` shows ``space.factors([i])``."""
+    classes: tuple[str, ...] = ()
+    """Names of the classes; none where images have no labels."""
+    has_transitions: bool = False
+    """Whether it knows itself which images follow each other, as tracks do: see :meth:`draw_pairs`."""
 
     @abstractmethod
     def __len__(self) -> int: ...
 
     @abstractmethod
-    def images(self, index: np.ndarray | Sequence[int], rng: np.random.Generator | None = None) -> np.ndarray:
+    def images(self, index: Index, rng: np.random.Generator | None = None) -> np.ndarray:
         """The images at these positions; data sets that draw something anew at every access take it from ``rng``."""
 
     @property
@@ -62,64 +85,131 @@ class ImageDataset(ABC):
         """``n`` independent uniform positions."""
         return rng.integers(len(self), size=n)
 
+    @property
+    def factor_names(self) -> tuple[str, ...]:
+        """The factors; none where they are not known or all fixed."""
+        return () if self.space is None else self.space.names
+
+    @property
+    def factor_sizes(self) -> tuple[int, ...] | None:
+        """How many values each factor has; ``None`` if they were measured and lie on a continuum."""
+        return () if self.space is None else self.space.sizes
+
+    @property
+    def factor_kinds(self) -> tuple[Kind, ...]:
+        """``ordinal``, ``categorical`` or ``periodic``, for each factor."""
+        if self.space is not None:
+            return self.space.kinds
+        ordinal: Kind = "ordinal"
+        return (ordinal,) * len(self.factor_names)
+
+    @property
+    def has_factors(self) -> bool:
+        """Whether there are factors that vary and are known."""
+        return bool(self.factor_names)
+
+    def factors(self, index: Index) -> np.ndarray:
+        """Factors ``[n, K]`` of the images at these positions: int64, or floats where they were measured."""
+        if self.space is None:
+            raise UsageError(f"data set {self.name!r} has no known factors; choose one that has, such as 'sprites32'")
+        return self.space.factors(index)
+
+    @property
+    def has_labels(self) -> bool:
+        """Whether every image belongs to one of ``classes``."""
+        return bool(self.classes)
+
+    def labels(self, index: Index | None = None) -> np.ndarray:
+        """The classes of the images at these positions, or of all: int64 ``[n]``, numbers of entries of ``classes``."""
+        raise UsageError(f"data set {self.name!r} has no classes; choose one that has, such as 'digits8'")
+
+    def sample(self, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """``n`` independent draws: factors ``[n, K]`` and images ``[n, h, w, c]``."""
+        if self.space is None:
+            index = self.sample_index(n, rng)
+            return self.factors(index), self.images(index, rng)
+        factors = self.space.sample(n, rng)
+        return factors, self.images(self.space.index(factors), rng)
+
+    def need_space(self, what: str = "this") -> FactorSpace:
+        """The grid of factors, or an error that says that ``what`` cannot do without one."""
+        if self.space is None:
+            raise UsageError(f"{what} needs data on a full grid of factors, which {self.name!r} is not")
+        return self.space
+
+    def subset(self, **choices: Choice) -> Subset:
+        """The same images on a smaller grid: ``data.subset(shape=0, orientation=slice(None, None, 4))``."""
+        from unbraid.data.wrapper import Subset
+
+        return Subset(self, self.need_space("a choice of factor values").select(**choices))
+
+    def part(self, index: Index | slice | Indices) -> Part:
+        """Some images by position, in any order: ``data.part(slice(None, None, 7))``, ``data.part([3, 1])``."""
+        from unbraid.data.part import Part
+
+        return Part(self, index)
+
+    def draw_pairs(self, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """Positions of ``n`` pairs of images that follow each other."""
+        raise self._no_transitions()
+
+    def draw_chains(self, n: int, length: int, rng: np.random.Generator) -> np.ndarray:
+        """Positions ``[n, length]`` of images that follow each other."""
+        raise self._no_transitions()
+
+    @property
+    def longest_chain(self) -> int | None:
+        """How many images follow each other at most; ``None`` where nothing limits it."""
+        return None
+
+    def pairs_at(
+        self, first: np.ndarray, second: np.ndarray, rng: np.random.Generator | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Both images of pairs at these positions, for training; a data set may change the two of a pair alike."""
+        both = self.images(np.concatenate([first, second]), rng)
+        return both[: len(first)], both[len(first) :]
+
+    def pair_images(self, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """``n`` pairs for training: first images, second images, positions of the first."""
+        first, second = self.draw_pairs(n, rng)
+        return *self.pairs_at(first, second, rng), first
+
+    @property
+    def grid(self) -> FactorSpace | None:
+        """The grid on which :meth:`follow` moves: the own one, or that of the data set which this is a part of."""
+        return self.space
+
+    def follow(self, step: Step, index: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Where a step on the :attr:`grid` leads from these positions; -1 if that image is not in this data set."""
+        space = self.need_space("a step from factors to factors")
+        return space.index(step(space.factors(index), rng))
+
+    def _no_transitions(self) -> UsageError:
+        return UsageError(f"data set {self.name!r} does not say which images follow each other; 'pedestrians' does")
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}: {len(self):,} images {'x'.join(map(str, self.shape))}>"
 
 
-class FactorDataset(ImageDataset):
-    """Images with a known grid of factors: image ``i`` shows the factor values ``space.factors([i])``."""
+ImageDataset = Dataset
+
+
+class FactorDataset(Dataset):
+    """Images on a known grid of factors: image ``i`` shows the factor values ``space.factors([i])``."""
 
     space: FactorSpace
 
     def __len__(self) -> int:
         return len(self.space)
 
-    def sample(self, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """``n`` independent draws: factors ``[n, K]`` and images ``[n, h, w, c]``."""
-        factors = self.space.sample(n, rng)
-        return factors, self.images(self.space.index(factors), rng)
 
-    def subset(self, **choices: Choice) -> "Subset":
-        """The same images on a smaller grid: ``data.subset(shape=0, orientation=slice(None, None, 4))``."""
-        return Subset(self, self.space.select(**choices))
+class LabelledDataset(Dataset):
+    """Images with a class label each; a subclass sets ``classes`` and their numbers ``_labels``, int64 ``[n]``."""
 
-
-class LabelledDataset(ImageDataset):
-    """Images with a class label each, integers ``0..len(classes)-1``."""
-
-    labels: np.ndarray
-    classes: tuple[str, ...]
+    _labels: np.ndarray
 
     def __len__(self) -> int:
-        return len(self.labels)
+        return len(self._labels)
 
-
-class Wrapper(FactorDataset):
-    """A factor data set that shows another one differently; a subclass overrides what differs."""
-
-    def __init__(self, base: FactorDataset) -> None:
-        self.base = base
-        self.space = base.space
-        self.shape = base.shape
-        self.card = base.card
-        self.name = base.name
-
-    @property
-    def stochastic(self) -> bool:
-        return self.base.stochastic
-
-    def images(self, index: np.ndarray | Sequence[int], rng: np.random.Generator | None = None) -> np.ndarray:
-        return self.base.images(index, rng)
-
-
-class Subset(Wrapper):
-    """A data set on a part of its grid."""
-
-    def __init__(self, base: FactorDataset, space: SubSpace) -> None:
-        if space.parent != base.space:
-            raise UsageError(f"space is no part of the factor space of {base.name!r}; make it by data.subset(...)")
-        super().__init__(base)
-        self.space: SubSpace = space
-
-    def images(self, index: np.ndarray | Sequence[int], rng: np.random.Generator | None = None) -> np.ndarray:
-        return self.base.images(self.space.to_parent(index), rng)
+    def labels(self, index: Index | None = None) -> np.ndarray:
+        return self._labels if index is None else self._labels[np.asarray(index, dtype=np.int64)]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from unbraid.data.dataset import Card, FactorDataset, ImageDataset, Recipe
+from unbraid.data.dataset import Card, Dataset, Recipe
 from unbraid.data.files.folder import from_folder
 from unbraid.data.files.root import find_file
 from unbraid.data.own import from_npz, from_path, is_path
@@ -25,7 +25,7 @@ class Entry:
     """A data set as the catalogue knows it, before anything is loaded or rendered."""
 
     name: str
-    load: Callable[..., ImageDataset]
+    load: Callable[..., Dataset]
     card: Card
     images: int | None
     size: str
@@ -66,7 +66,7 @@ def _key(name: str) -> str:
     return name.replace("_", "-").lower()
 
 
-def load(name: str, **options: Any) -> ImageDataset:
+def load(name: str, **options: Any) -> Dataset:
     """A data set by name.
 
     Options that name a factor choose a part of the grid (an integer fixes the factor, a slice or list thins it);
@@ -84,14 +84,14 @@ def load(name: str, **options: Any) -> ImageDataset:
     rest = {key: value for key, value in options.items() if key not in factors}
     dataset = item.load(**check_options(f"data set {item.name!r}", item.load, rest, also=factors))
     if choices:
-        if not isinstance(dataset, FactorDataset):
+        if dataset.space is None:
             raise UsageError(f"data set {item.name!r} has no factors to choose from: {sorted(choices)}")
         dataset = dataset.subset(**choices)
     dataset.recipe = _recipe(item.name, options)
     return dataset
 
 
-def _load_path(name: str, options: dict[str, Any]) -> ImageDataset:
+def _load_path(name: str, options: dict[str, Any]) -> Dataset:
     path = Path(name).expanduser().absolute()
     reader = from_folder if path.is_dir() else from_npz
     accepted = set(inspect.signature(reader).parameters) - {"path"}
@@ -99,11 +99,11 @@ def _load_path(name: str, options: dict[str, Any]) -> ImageDataset:
     dataset = from_path(path, **check_options(repr(name), reader, rest))
     choices = {key: value for key, value in options.items() if key not in accepted}
     if choices:
-        known = dataset.space.names if isinstance(dataset, FactorDataset) else ()
+        known = dataset.factor_names if dataset.space is not None else ()
         for key in choices:
             if key not in known:
                 raise unknown_name(f"option of {name!r}:", key, (*accepted, *known))
-        dataset = dataset.subset(**choices)  # type: ignore[attr-defined]
+        dataset = dataset.subset(**choices)
     dataset.recipe = _recipe(str(path), options)
     return dataset
 

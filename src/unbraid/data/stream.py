@@ -6,9 +6,9 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from unbraid.data.dataset import FactorDataset, ImageDataset, LabelledDataset
+from unbraid.data.dataset import Dataset
 from unbraid.errors import UsageError
-from unbraid.options import check_options, parse_name
+from unbraid.options import Named, check_options
 from unbraid.registry import Registry
 
 __all__ = ["Batch", "IndependentStream", "Stream", "counter_rng", "make_stream", "register_stream", "stream_names"]
@@ -21,12 +21,16 @@ class Batch:
     """What one training step sees. Fields a stream does not know stay ``None``."""
 
     images: np.ndarray
-    """uint8 ``[n, h, w, c]``."""
+    """uint8 ``[n, h, w, c]``, or float32 ``[n, d]``."""
     index: np.ndarray | None = None
     factors: np.ndarray | None = None
+    """Of the images, ``[n, K]``."""
     labels: np.ndarray | None = None
+    """Classes of the images, int64 ``[n]``."""
     partners: np.ndarray | None = None
-    """For pairs: the second image of each, uint8 ``[n, h, w, c]``."""
+    """A second batch: the second image of each pair, or other draws."""
+    partner_factors: np.ndarray | None = None
+    """Factors of the partners, where a stream knows them."""
 
 
 class Stream(Protocol):
@@ -71,7 +75,7 @@ def register_stream(kind: str) -> Callable[[Maker], Maker]:
 class IndependentStream:
     """Independent uniform draws from a data set, with factors or labels where it has them."""
 
-    def __init__(self, dataset: ImageDataset, batch_size: int, seed: int) -> None:
+    def __init__(self, dataset: Dataset, batch_size: int, seed: int) -> None:
         if batch_size < 1:
             raise UsageError(f"batch_size must be at least 1, got {batch_size}")
         self.dataset, self.batch_size, self.seed = dataset, batch_size, seed
@@ -82,8 +86,8 @@ class IndependentStream:
         return Batch(
             images=self.dataset.images(index, rng),
             index=index,
-            factors=self.dataset.space.factors(index) if isinstance(self.dataset, FactorDataset) else None,
-            labels=self.dataset.labels[index] if isinstance(self.dataset, LabelledDataset) else None,
+            factors=self.dataset.factors(index) if self.dataset.has_factors else None,
+            labels=self.dataset.labels(index) if self.dataset.has_labels else None,
         )
 
 
@@ -92,9 +96,10 @@ def stream_names() -> list[str]:
     return _STREAMS.names()
 
 
-def make_stream(kind: str, dataset: ImageDataset, batch_size: int, seed: int) -> Stream:
-    """The stream of this kind over a data set."""
-    name, options = parse_name(kind)
+def make_stream(needs: Named | str, dataset: Dataset, batch_size: int, seed: int) -> Stream:
+    """The stream that an objective needs, over a data set: ``make_stream("pairs:protocol=uni", data, 64, seed)``."""
+    asked = Named.read(needs)
+    name = asked.name
     make = _STREAMS[name]
-    options = check_options(f"stream {name!r}", make, options, given=("dataset", "batch_size", "seed"))
+    options = check_options(f"stream {name!r}", make, dict(asked.options), given=("dataset", "batch_size", "seed"))
     return make(dataset, batch_size, seed, **options)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from unbraid.data.dataset import FactorDataset, ImageDataset
+from unbraid.data.dataset import Dataset
 from unbraid.data.stream import Batch, IndependentStream, counter_rng, register_stream
 from unbraid.errors import UsageError
 
@@ -28,23 +28,22 @@ class TwoBatchStream(IndependentStream):
 class FewLabelsStream(IndependentStream):
     """Independent draws, and in ``partners`` as many from a fixed set of labelled images.
 
-    ``labels`` of a batch are the factor values ``[n, K]`` of its partners. Which images are labelled follows from
-    ``label_seed`` alone, so that runs with other seeds share them; ``labelled`` holds their positions.
+    ``partner_factors`` of a batch are the factor values ``[n, K]`` of its partners. Which images are labelled follows
+    from ``label_seed`` alone, so that runs with other seeds share them; ``labelled`` holds their positions.
     """
 
     def __init__(
-        self, dataset: ImageDataset, batch_size: int, seed: int, *, labels: int = 1000, label_seed: int = 0
+        self, dataset: Dataset, batch_size: int, seed: int, *, labels: int = 1000, label_seed: int = 0
     ) -> None:
         super().__init__(dataset, batch_size, seed)
-        if not isinstance(dataset, FactorDataset):
-            raise UsageError(f"data set {dataset.name!r} has no known factors to take labels from")
+        if not dataset.has_factors or dataset.factor_sizes is None:
+            raise UsageError(f"data set {dataset.name!r} has no known factors with numbered values to take labels from")
         if not 1 <= labels <= len(dataset):
             raise UsageError(f"labels must lie in 1..{len(dataset)}, the images of {dataset.name!r}; got {labels}")
-        self.space = dataset.space
         self.labelled: np.ndarray = counter_rng(label_seed, 0, LABELLED).choice(len(dataset), labels, replace=False)
 
     def __call__(self, step: int) -> Batch:
         rng = counter_rng(self.seed, step, SECOND)
         index = self.labelled[rng.integers(len(self.labelled), size=self.batch_size)]
         partners = self.dataset.images(index, rng)
-        return replace(super().__call__(step), partners=partners, labels=self.space.factors(index))
+        return replace(super().__call__(step), partners=partners, partner_factors=self.dataset.factors(index))

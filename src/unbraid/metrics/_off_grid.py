@@ -23,7 +23,7 @@ class PlainData(Protocol):
 
 def has_measured_factors(data: Any) -> TypeGuard[MeasuredData]:
     """Whether a data set tells factors by index but has no grid of them."""
-    return getattr(data, "space", None) is None and hasattr(data, "factor_names") and hasattr(data, "factors")
+    return getattr(data, "space", None) is None and bool(getattr(data, "factor_names", ()))
 
 
 def has_no_factors(data: Any) -> TypeGuard[PlainData]:

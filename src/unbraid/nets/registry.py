@@ -13,7 +13,7 @@ from unbraid.registry import Registry
 
 __all__ = ["Shape", "build", "names", "register"]
 
-Shape = tuple[int, int, int]
+Shape = tuple[int, ...]
 """Height, width, channels."""
 
 Builder = Callable[..., tuple[nn.Module, nn.Module]]

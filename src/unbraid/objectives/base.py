@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from unbraid.errors import UsageError, unknown_name
+from unbraid.options import Named
 from unbraid.problem import Problem
 from unbraid.registry import Registry
 
@@ -46,8 +47,11 @@ class Inputs:
     images: Tensor
     partners: Tensor | None = None
     labels: Tensor | None = None
+    """Classes ``[n]``."""
     factors: Tensor | None = None
     index: Tensor | None = None
+    partner_factors: Tensor | None = None
+    """Factors ``[n, K]`` of the partners."""
 
 
 @dataclass(frozen=True)
@@ -72,8 +76,8 @@ class Objective:
     """
 
     name: ClassVar[str] = ""
-    needs: ClassVar[str] = "images"
-    """The kind of stream it trains on; see :func:`unbraid.data.stream_names`."""
+    needs: ClassVar[Named | str] = "images"
+    """The stream it trains on, with options if it takes some; see :func:`unbraid.data.stream_names`."""
     sweep: ClassVar[tuple[str, tuple[float, ...]] | None] = None
     """The option that sets the strength of the method and its published values, ascending; the axis of a study."""
     regularisation: ClassVar[int] = 1

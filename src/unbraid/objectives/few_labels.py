@@ -10,6 +10,7 @@ from unbraid.objectives.autoencoder import VAEObjective
 from unbraid.objectives.base import Inputs, Problem, Terms, check_not_negative, check_positive, register
 from unbraid.objectives.beta_tcvae import BetaTCVAE
 from unbraid.objectives.vae import BetaVAE
+from unbraid.options import Named
 
 if TYPE_CHECKING:
     import torch
@@ -53,8 +54,8 @@ class FewLabels(VAEObjective):
         check_positive(self, "labels")
 
     @property
-    def needs(self) -> str:  # type: ignore[override]
-        return f"few-labels:labels={self.labels},label_seed={self.label_seed}"
+    def needs(self) -> Named:  # type: ignore[override]
+        return Named("few-labels", {"labels": self.labels, "label_seed": self.label_seed})
 
     def build(self, problem: Problem, generator: torch.Generator) -> Autoencoder:
         if problem.factor_sizes is None:
@@ -67,10 +68,10 @@ class FewLabels(VAEObjective):
         return super().build(problem, generator)
 
     def regulariser(self, model: Autoencoder, inputs: Inputs, posterior: Gaussian, sample: Tensor, step: int) -> Terms:
-        if inputs.partners is None or inputs.labels is None:
-            raise UsageError(f"objective {self.name!r} needs a stream with labelled images (partners and labels)")
+        if inputs.partners is None or inputs.partner_factors is None:
+            raise UsageError(f"objective {self.name!r} needs a stream of labelled images (partners, partner_factors)")
         mean = self.posterior(model, inputs.partners).mean
-        loss = label_loss(mean, inputs.labels, mean.new_tensor(model.problem.factor_sizes or ()))
+        loss = label_loss(mean, inputs.partner_factors, mean.new_tensor(model.problem.factor_sizes or ()))
         added = super().regulariser(model, inputs, posterior, sample, step)
         return Terms({**added.terms, "supervised": self.gamma_sup * loss}, {**added.watched, "label_loss": loss})
 

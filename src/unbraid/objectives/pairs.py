@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from unbraid.errors import UsageError
 from unbraid.objectives.autoencoder import VAEObjective
 from unbraid.objectives.base import Inputs, Objective, Terms
+from unbraid.options import Named, parse_options
 
 if TYPE_CHECKING:
     import torch
@@ -51,8 +52,8 @@ class PairObjective(Objective):
     grid, or the frames of a data set that has some)."""
 
     @property
-    def needs(self) -> str:  # type: ignore[override]
-        return f"pairs:{self.pairs}" if self.pairs else "pairs"
+    def needs(self) -> Named:  # type: ignore[override]
+        return Named("pairs", parse_options(self.pairs))
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from unbraid.data import FactorDataset, ImageDataset
+from unbraid.data import Dataset, Part
 from unbraid.report.tiles import enlarge, labelled_rows
 from unbraid.report.traverse import traverse
 from unbraid.selection.comparison import found_factors
 from unbraid.selection.evolution import Evolution
 from unbraid.selection.reduction import CannotReduce, Cut, Interval, cut_latent
-from unbraid.selection.source import Part
 from unbraid.selection.tree import MetaEpoch, Tree
 from unbraid.training import open_run
 
@@ -109,12 +108,12 @@ def draw_lineage(evolution: Evolution, path: Path, *, title: str = "") -> None:
     figure.savefig(path, dpi=150)
 
 
-def draw_metaepochs(tree: Tree, data: ImageDataset, path: Path, *, values: int = 9) -> None:
+def draw_metaepochs(tree: Tree, data: Dataset, path: Path, *, values: int = 9) -> None:
     """What every metaEpoch learned: traversals of its active latents, each on the images it was trained on.
 
     Where factors are known, the one that explains most of a latent stands beside it.
     """
-    explained = found_factors(tree, data) if isinstance(data, FactorDataset) else {}
+    explained = found_factors(tree, data) if data.factor_sizes else {}
     rows, labels, notes = [], [], []
     for entry in tree.store.entries:
         metaepoch = _metaepoch(tree, entry.leaf_run, entry.depth)
@@ -135,7 +134,7 @@ def draw_metaepochs(tree: Tree, data: ImageDataset, path: Path, *, values: int =
         labelled_rows(rows, labels, notes).save(path)
 
 
-def draw_tree(tree: Tree, data: ImageDataset, folder: Path) -> list[Path]:
+def draw_tree(tree: Tree, data: Dataset, folder: Path) -> list[Path]:
     """Every picture of a recursion: reductions, traversals, and the lineage of all its populations."""
     folder.mkdir(parents=True, exist_ok=True)
     made = []

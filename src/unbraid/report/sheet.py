@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from unbraid.data import FactorDataset, FactorSpace, ImageDataset, LabelledDataset
+from unbraid.data import Dataset, FactorSpace
 from unbraid.errors import UsageError
 from unbraid.report.tiles import FRAME, PAPER, QUIET, TEXT, enlarge, font, paste
 
@@ -37,7 +37,7 @@ class _Block:
 
 
 def contact_sheet(
-    dataset: ImageDataset, path: str | Path, *, columns: int = 12, random_rows: int = 3, seed: int = 0
+    dataset: Dataset, path: str | Path, *, columns: int = 12, random_rows: int = 3, seed: int = 0
 ) -> Path:
     """Write a PNG: one row per factor with the others held in the middle (or one row per class), then random images.
 
@@ -48,9 +48,9 @@ def contact_sheet(
         raise UsageError(f"columns must be at least 2, got {columns}")
     rng = np.random.default_rng(seed)
     blocks = []
-    if isinstance(dataset, FactorDataset):
-        blocks.append(_Block("One factor at a time", _factor_rows(dataset, columns, rng)))
-    elif isinstance(dataset, LabelledDataset):
+    if dataset.space is not None:
+        blocks.append(_Block("One factor at a time", _factor_rows(dataset, dataset.space, columns, rng)))
+    elif dataset.has_labels:
         rows = _class_rows(dataset, columns, rng)
         few = f", {len(rows)} of {len(dataset.classes):,}" if len(rows) < len(dataset.classes) else ""
         blocks.append(_Block(f"By class{few}", rows))
@@ -79,9 +79,8 @@ def sweep(space: FactorSpace, position: int, columns: int) -> np.ndarray:
     return rows
 
 
-def _factor_rows(dataset: FactorDataset, columns: int, rng: np.random.Generator) -> list[_Row]:
+def _factor_rows(dataset: Dataset, space: FactorSpace, columns: int, rng: np.random.Generator) -> list[_Row]:
     rows = []
-    space = dataset.space
     for position, (name, size, kind) in enumerate(zip(space.names, space.sizes, space.kinds, strict=True)):
         factors = sweep(space, position, columns)
         tiles = dataset.images(space.index(factors), rng)
@@ -89,18 +88,19 @@ def _factor_rows(dataset: FactorDataset, columns: int, rng: np.random.Generator)
     return rows
 
 
-def _class_rows(dataset: LabelledDataset, columns: int, rng: np.random.Generator) -> list[_Row]:
+def _class_rows(dataset: Dataset, columns: int, rng: np.random.Generator) -> list[_Row]:
     rows = []
     shown = np.unique(np.rint(np.linspace(0, len(dataset.classes) - 1, _CLASSES)).astype(np.int64))
+    labels = dataset.labels()
     for number in shown:
-        members = np.flatnonzero(dataset.labels == number)
+        members = np.flatnonzero(labels == number)
         if len(members):
             chosen = np.sort(rng.choice(members, min(columns, len(members)), replace=False))
             rows.append(_Row(dataset.classes[number], f"{len(members):,} images", dataset.images(chosen, rng)))
     return rows
 
 
-def _draw(dataset: ImageDataset, blocks: Sequence[_Block], columns: int) -> Image.Image:
+def _draw(dataset: Dataset, blocks: Sequence[_Block], columns: int) -> Image.Image:
     from PIL import Image, ImageDraw
 
     rows = [row for block in blocks for row in block.rows]

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from unbraid.data import ImageDataset, SequenceStream, TrackDataset, Tracks, make_stream
+from unbraid.data import ImageDataset, SequenceStream, Tracks, make_stream
 from unbraid.data.motion.natural_statistics import TransitionFit
 from unbraid.errors import UsageError
+from unbraid.options import Named
 from unbraid.report.tiles import enlarge, labelled_rows
 
 __all__ = ["draw_dependence", "draw_fits", "draw_gaps", "film", "pair_sheet"]
@@ -117,10 +118,9 @@ def film(
     """
     from PIL import Image
 
-    if isinstance(dataset, TrackDataset):
-        frames = min(frames, int(dataset.tracks.lengths.max()))
-    options = f"{stream}{',' if ':' in stream else ':'}length={frames}"
-    source = make_stream(options, dataset, columns * (frames - 1), seed)
+    frames = min(frames, dataset.longest_chain or frames)
+    asked = Named.read(stream)
+    source = make_stream(Named(asked.name, {**asked.options, "length": frames}), dataset, columns * (frames - 1), seed)
     assert isinstance(source, SequenceStream)
     strips = [
         Image.fromarray(

@@ -8,7 +8,6 @@ from unbraid.selection.population import Population
 from unbraid.selection.recursion import Recursion, recurse
 from unbraid.selection.reduction import CannotReduce, Reduction, reduce_dataset
 from unbraid.selection.scoring import Verdict
-from unbraid.selection.source import Part
 from unbraid.selection.surrogates import SurrogateStore, surrogate_mig
 from unbraid.selection.tree import Tree, open_tree
 
@@ -17,7 +16,6 @@ __all__ = [
     "CannotReduce",
     "Evolution",
     "Labels",
-    "Part",
     "Population",
     "Range",
     "Recursion",

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unbraid.data import FactorDataset, load
+from unbraid.data import Dataset, load
 from unbraid.engines import Engine
 from unbraid.errors import UsageError
 from unbraid.files import read_json, write_json
@@ -25,7 +25,6 @@ from unbraid.selection.evolution import Evolution
 from unbraid.selection.hyperparameters import Range
 from unbraid.selection.population import Population
 from unbraid.selection.recursion import Recursion, recurse
-from unbraid.selection.source import factors_of
 from unbraid.selection.tree import MetaEpoch, Tree, explain
 from unbraid.training import open_run
 from unbraid.training.progress import ProgressKind
@@ -55,7 +54,7 @@ def compare(
 ) -> Path:
     """Train and score every arm for every seed; the same call again goes on. See :func:`comparison_tables`."""
     dataset, folder = load(data), Path(out)
-    if not isinstance(dataset, FactorDataset):
+    if not dataset.factor_sizes:
         raise UsageError(f"a comparison needs data with known factors, got {data!r}")
     if recursion.final.images is None:
         recursion = replace(recursion, final=replace(recursion.final, images=len(dataset)))
@@ -118,22 +117,22 @@ def _others(recursion: Recursion, total: int, selected: int) -> dict[str, Popula
     }
 
 
-def found_factors(tree: Tree, data: FactorDataset) -> dict[tuple[int, int], list[Any]]:
+def found_factors(tree: Tree, data: Dataset) -> dict[tuple[int, int], list[Any]]:
     """Which true factor each active latent of each metaEpoch follows, by leaf-run and depth."""
     known = {(m.leaf_run, m.depth): m for m in tree.metaepochs}
     return {
         (entry.leaf_run, entry.depth): explain(
             entry.values,
             known[entry.leaf_run, entry.depth].active,
-            factors_of(data, entry.indices),
-            data.space.names,
+            data.factors(entry.indices),
+            data.factor_names,
         )
         for entry in tree.store.entries
         if (entry.leaf_run, entry.depth) in known
     }
 
 
-def _found_rows(tree: Tree, data: FactorDataset) -> list[dict[str, Any]]:
+def _found_rows(tree: Tree, data: Dataset) -> list[dict[str, Any]]:
     found = found_factors(tree, data)
     rows = []
     for metaepoch in tree.metaepochs:
@@ -147,7 +146,7 @@ def _found_rows(tree: Tree, data: FactorDataset) -> list[dict[str, Any]]:
     return rows
 
 
-def _tree_rows(tree: Tree, data: FactorDataset) -> list[dict[str, Any]]:
+def _tree_rows(tree: Tree, data: Dataset) -> list[dict[str, Any]]:
     rows = []
     for leaf_runs in range(int(tree.settings["leaf_runs"]) + 1):
         final = tree.final_with(leaf_runs)
@@ -159,7 +158,7 @@ def _tree_rows(tree: Tree, data: FactorDataset) -> list[dict[str, Any]]:
     return rows
 
 
-def _rows(arm: str, evolution: Evolution, data: FactorDataset) -> list[dict[str, Any]]:
+def _rows(arm: str, evolution: Evolution, data: Dataset) -> list[dict[str, Any]]:
     """One row per model of an arm's last generation; of a population that evolved only its best model counts."""
     best, spent, rows = evolution.best, cost(evolution), []
     if evolution.population.generations > 1:
@@ -175,17 +174,17 @@ def _rows(arm: str, evolution: Evolution, data: FactorDataset) -> list[dict[str,
 
 
 def _row(
-    arm: str, data: FactorDataset, run: Path, score: float, values: dict[str, float], selected: bool, spent: int
+    arm: str, data: Dataset, run: Path, score: float, values: dict[str, float], selected: bool, spent: int
 ) -> dict[str, Any]:
     rng = np.random.default_rng(0)
     index = np.arange(len(data)) if len(data) <= IMAGES else np.sort(rng.choice(len(data), IMAGES, replace=False))
-    found = mig(open_run(run).encode(data.images(index, rng)), factors_of(data, index))
+    found = mig(open_run(run).encode(data.images(index, rng)), data.factors(index))
     return {
         "arm": arm,
         "selected": selected,
         "score": score,
         "mig": float(found),
-        **{f"mig_{name}": float(gap) for name, gap in zip(data.space.names, found.parts["per_factor"], strict=True)},
+        **{f"mig_{name}": float(gap) for name, gap in zip(data.factor_names, found.parts["per_factor"], strict=True)},
         **{name: float(value) for name, value in values.items()},
         "model_images": spent,
     }

@@ -11,7 +11,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 
 from unbraid.data import ImageDataset, load
@@ -23,7 +22,7 @@ from unbraid.selection.members import RESULT
 from unbraid.selection.population import Member, Population, Result
 from unbraid.selection.progress import PopulationProgress, make_population_progress
 from unbraid.selection.scoring import dci_score, find_score, mig_score, without_place
-from unbraid.selection.source import Source, factors_of
+from unbraid.selection.source import Source
 from unbraid.training.progress import ProgressKind
 from unbraid.training.run import describe_data, problem_of
 
@@ -49,7 +48,7 @@ def evolve(
 ) -> Evolution:
     """Train a population until it converges or its generations are used up.
 
-    ``data`` may be a :class:`~unbraid.selection.source.Part` of a data set. The same call again goes on where an
+    ``data`` may be a :class:`~unbraid.data.Part` of a data set. The same call again goes on where an
     earlier one stopped, also after ``kill -9``, and gives the same history as if it had not been stopped; more
     generations extend a finished population. History and scores do not depend on the engine or its number of workers.
     An engine that is given stays open. ``after`` is called after each generation and ends the training by
@@ -228,7 +227,7 @@ def check_population(population: Population, data: ImageDataset) -> None:
     """Find out now what would make every member fail."""
     function, _ = find_score(population.score)
     if function in (mig_score, dci_score):
-        factors_of(data, np.zeros(1, dtype=np.int64))
+        data.factors([0])
     if population.trainer == Population.trainer:
         values = {name: found.values[0] for name, found in population.searched.items()}
         population.make_objective(values).build(problem_of(data), torch.Generator())

@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from unbraid.data import ImageDataset, load
+from unbraid.data import ImageDataset, Part, load
 from unbraid.engines import Engine, ProcessEngine
 from unbraid.errors import UsageError
 from unbraid.files import exclusive
@@ -28,7 +28,6 @@ from unbraid.selection.labelling import active_latents, encode_dataset
 from unbraid.selection.members import seed_of
 from unbraid.selection.population import Population
 from unbraid.selection.reduction import CannotReduce
-from unbraid.selection.source import Part
 from unbraid.selection.surrogates import Entry, SurrogateStore
 from unbraid.selection.tree import TREE, MetaEpoch, Tree, open_tree
 from unbraid.training import open_run

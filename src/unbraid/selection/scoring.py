@@ -20,7 +20,6 @@ from unbraid.data import ImageDataset, counter_rng
 from unbraid.errors import UsageError, unknown_name
 from unbraid.metrics import METRICS, udr
 from unbraid.options import check_options, parse_name
-from unbraid.selection.source import factors_of
 from unbraid.training import Run
 
 __all__ = ["SCORES", "ScoreFunction", "Verdict", "find_score", "metric_score", "udr_score", "without_place"]
@@ -120,7 +119,7 @@ def metric_score(
     """
     index = _draw(len(data), images, seed, DRAW) if labels is None else _draw(len(data), labels, seed, LABELLED)
     pixels = data.images(index, counter_rng(seed, 0, DRAW))
-    factors = factors_of(data, index)
+    factors = data.factors(index)
     factors = factors[:, [len(np.unique(column)) > 1 for column in factors.T]]
     scores = [float(METRICS[name].score(run.encode(pixels), factors, seed=seed, options=options)) for run in runs]
     return Verdict(float(np.mean(scores)), tuple(scores))

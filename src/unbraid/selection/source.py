@@ -3,48 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from unbraid.data import FactorDataset, ImageDataset, load
-from unbraid.errors import UsageError
+from unbraid.data import Dataset, Part, load
 
-__all__ = ["Part", "Source", "factors_of"]
-
-
-class Part(ImageDataset):
-    """Some images of a data set, in any number and order; without a grid of factors of its own."""
-
-    def __init__(self, base: ImageDataset, indices: np.ndarray | Sequence[int]) -> None:
-        self.base, self.indices = base, np.asarray(indices, dtype=np.int64)
-        if self.indices.ndim != 1 or not self.indices.size:
-            raise UsageError(f"indices must be a list of positions, got shape {self.indices.shape}")
-        if self.indices.min() < 0 or self.indices.max() >= len(base):
-            raise UsageError(f"indices must lie in 0..{len(base) - 1}")
-        self.name, self.shape, self.card = f"{len(self.indices)} images of {base.name}", base.shape, base.card
-
-    def __len__(self) -> int:
-        return len(self.indices)
-
-    @property
-    def stochastic(self) -> bool:
-        return self.base.stochastic
-
-    def images(self, index: np.ndarray | Sequence[int], rng: np.random.Generator | None = None) -> np.ndarray:
-        return self.base.images(self.indices[np.asarray(index, dtype=np.int64)], rng)
-
-
-def factors_of(data: ImageDataset, index: np.ndarray) -> np.ndarray:
-    """The true factors ``[n, K]`` of images by position, also in a part of a data set."""
-    if isinstance(data, Part):
-        return factors_of(data.base, data.indices[index])
-    if isinstance(data, FactorDataset):
-        return data.space.factors(index)
-    raise UsageError(f"{data.name!r} has no factors; a score without labels is 'udr'")
+__all__ = ["Source"]
 
 
 @dataclass(frozen=True)
@@ -53,20 +20,18 @@ class Source:
 
     name: str | None
     options: tuple[tuple[str, Any], ...] = ()
-    held: ImageDataset | None = None
+    held: Dataset | None = None
     indices: np.ndarray | None = None
 
     @classmethod
-    def of(cls, data: ImageDataset) -> Source:
+    def of(cls, data: Dataset) -> Source:
         """The source of a data set or of a :class:`Part` of one."""
-        base, indices = (data.base, data.indices) if isinstance(data, Part) else (data, None)
-        if isinstance(base, Part):
-            return cls.of(Part(base.base, base.indices[indices]))
+        base, indices = (data.base, data.to_base()) if isinstance(data, Part) else (data, None)
         if base.recipe is None:
             return cls(None, held=base, indices=indices)
         return cls(base.recipe.name, tuple(sorted(base.recipe.options.items())), indices=indices)
 
-    def load(self) -> ImageDataset:
+    def load(self) -> Dataset:
         """The data set; a process that carries out many tasks loads it once."""
         base = self.held if self.name is None else _load(self.name, _Options(self.options))
         assert base is not None
@@ -91,5 +56,5 @@ class _Options:
 
 
 @lru_cache(maxsize=4)
-def _load(name: str, options: _Options) -> ImageDataset:
+def _load(name: str, options: _Options) -> Dataset:
     return load(name, **options.options)

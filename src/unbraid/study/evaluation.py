@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from unbraid.data import FactorDataset, ImageDataset, counter_rng, make_stream
-from unbraid.data.motion.tracks import TrackDataset
+from unbraid.data import ImageDataset, counter_rng, make_stream
 from unbraid.errors import UsageError
 from unbraid.files import replace_file, write_json
 from unbraid.metrics import METRICS, Score, evaluate
@@ -47,10 +46,10 @@ def evaluate_run(run: Run, data: ImageDataset, evaluation: Evaluation, settings:
 
 def score_run(run: Run, data: ImageDataset, evaluation: Evaluation, representation: Representation) -> dict[str, Score]:
     """The chosen scores that the data allow: on tracks those by rank, without factors those of the codes alone."""
-    if isinstance(data, FactorDataset | TrackDataset):
+    if data.has_factors:
         points = None if evaluation.points is None else (evaluation.points, max(evaluation.points // 2, 2))
         names = evaluation.metrics
-        if isinstance(data, TrackDataset):
+        if data.factor_sizes is None:
             names = tuple(name for name in names if METRICS[name].by_rank or METRICS[name].needs == "codes")
         return evaluate(
             run,
@@ -87,7 +86,8 @@ def losses_after_training(run: Run, data: ImageDataset, *, batches: int) -> dict
     with torch.no_grad(), numerics.autocast(run.device, "fp32"):
         for step in range(first, first + batches):
             batch = stream(step)
-            arrays = {"labels": batch.labels, "factors": batch.factors, "index": batch.index}
+            names = ("labels", "factors", "index", "partner_factors")
+            arrays = {name: getattr(batch, name) for name in names}
             inputs = Inputs(
                 numerics.to_tensor(batch.images, run.device),
                 None if batch.partners is None else numerics.to_tensor(batch.partners, run.device),

@@ -6,6 +6,7 @@ import dataclasses
 
 from unbraid import objectives
 from unbraid.errors import UsageError
+from unbraid.options import Named
 from unbraid.study.grid import RunSpec
 
 __all__ = ["batch_size_of", "objective_of"]
@@ -38,4 +39,4 @@ def batch_size_of(spec: RunSpec, objective: objectives.Objective) -> int:
 
 
 def _on_pairs(objective: objectives.Objective) -> bool:
-    return objective.needs.partition(":")[0] in ("pairs", "sequences")
+    return Named.read(objective.needs).name in ("pairs", "sequences")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from unbraid.data import FactorDataset, ImageDataset, counter_rng, make_stream
+from unbraid.data import ImageDataset, counter_rng, make_stream
 from unbraid.errors import UsageError
 from unbraid.objectives import VAEObjective
 from unbraid.theory.alignment import principal_components
@@ -114,8 +114,8 @@ def beta_range(
         raise UsageError(f"objective {objective.name!r} has no option beta to raise; use beta-vae")
     if steps < 1:
         raise UsageError(f"steps must be at least 1, got {steps}")
-    if wanted is None and isinstance(data, FactorDataset):
-        wanted = len(data.space.sizes)
+    if wanted is None and data.has_factors:
+        wanted = len(data.factor_names)
     if betas is None:
         found = linear_betas(data, objective.latents, likelihood=objective.likelihood, seed=seed)
         betas = np.geomspace(found[-1] / 10, found[0], 10).tolist()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from unbraid.data import FactorDataset, counter_rng
+from unbraid.data import Dataset, counter_rng
 from unbraid.errors import UsageError
 from unbraid.metrics import disentanglement_score, mig
 from unbraid.objectives import Inputs, Objective, Problem
@@ -74,7 +74,7 @@ class Fitted:
 
 def fit(
     objective: Objective,
-    data: FactorDataset,
+    data: Dataset,
     *,
     steps: int,
     polish: int = 0,
@@ -118,7 +118,7 @@ def fit(
         codes = objective.encode(model, pixels[index]).double().numpy()
     return Fitted(
         model,
-        data.space.factors(index),
+        data.factors(index),
         pixels[index].flatten(1).double().numpy(),
         codes,
         polarisation(codes, found["logvar"].numpy()) if "logvar" in found else None,

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from unbraid.data import FactorDataset, Perturbed, counter_rng, load, unit_factors
+from unbraid.data import Dataset, Perturbed, counter_rng, load, unit_factors
 from unbraid.errors import UsageError
 from unbraid.files import read_json
 from unbraid.metrics import evaluate
@@ -45,7 +45,7 @@ class Alignments:
 
 
 def train_restarts(
-    objective: Objective, data: FactorDataset, folder: Path, *, restarts: int, steps: int, say: Say = lambda _: None
+    objective: Objective, data: Dataset, folder: Path, *, restarts: int, steps: int, say: Say = lambda _: None
 ) -> list[Run]:
     """The same objective from several seeds, each into ``folder/SEED``; finished ones are taken as they are."""
     if restarts < 2:
@@ -65,7 +65,7 @@ def _trained(objective: Objective, data: Any, folder: Path, steps: int, seed: in
     return run
 
 
-def pick_alignments(runs: Sequence[Run], data: FactorDataset, *, ensemble: int = 1, seed: int = 0) -> Alignments:
+def pick_alignments(runs: Sequence[Run], data: Dataset, *, ensemble: int = 1, seed: int = 0) -> Alignments:
     """The ``ensemble`` runs with the lowest and with the highest mutual information gap; no run is both."""
     if not 1 <= ensemble <= len(runs) // 2:
         raise UsageError(f"ensemble must lie in 1..{len(runs) // 2}, half of the {len(runs)} runs, got {ensemble}")
@@ -78,7 +78,7 @@ def pick_alignments(runs: Sequence[Run], data: FactorDataset, *, ensemble: int =
     )
 
 
-def noise_advantage(chosen: Alignments, data: FactorDataset) -> dict[str, Any]:
+def noise_advantage(chosen: Alignments, data: Dataset) -> dict[str, Any]:
     """Is there anything to exploit? By how much less noise the entangled model has, and along which factors.
 
     See :func:`unbraid.theory.noise_directions`; taken from the first model of each group, on 2,000 images.
@@ -87,16 +87,16 @@ def noise_advantage(chosen: Alignments, data: FactorDataset) -> dict[str, Any]:
     advantages, directions = noise_directions(
         _posterior(chosen.entangled[0], data, index),
         _posterior(chosen.disentangled[0], data, index),
-        unit_factors(data.space, data.space.factors(index)),
+        unit_factors(data.need_space("a perturbation"), data.factors(index)),
     )
     return {
         "noise_advantages": advantages.tolist(),
-        "noise_direction": dict(zip(data.space.names, directions[:, 0].tolist(), strict=True)),
+        "noise_direction": dict(zip(data.factor_names, directions[:, 0].tolist(), strict=True)),
     }
 
 
 def save_manipulation(
-    found: Manipulation, chosen: Alignments, data: FactorDataset, folder: Path, **record: Any
+    found: Manipulation, chosen: Alignments, data: Dataset, folder: Path, **record: Any
 ) -> dict[str, Any]:
     """Write a trained perturbation with its card's numbers, measured on 2,000 images; returns them."""
     index = data.sample_index(2000, counter_rng(0, 0))
@@ -118,7 +118,7 @@ def save_manipulation(
     return numbers
 
 
-def _posterior(run: Run, data: FactorDataset, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _posterior(run: Run, data: Dataset, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     found = run.describe(data.images(index, counter_rng(0, 1)))
     return found["mean"].astype(np.float64), np.exp(found["logvar"].astype(np.float64))
 
@@ -164,7 +164,7 @@ def manipulation_trials(
     plan = PLANS.get(name, OTHER_PLAN)
     plan = plan if beta is None else replace(plan, beta=beta)
     base = load(data)
-    if not isinstance(base, FactorDataset):
+    if base.space is None:
         raise UsageError(f"data set {data!r} has no factors to separate")
     latents = len(base.space.sizes)
     shared: dict[str, Any] = {"latents": latents, "net": net, "learning_rate": 1e-3}

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from unbraid.data import FactorDataset, SyntheticLinear, SyntheticNonlinear
+from unbraid.data import Dataset, SyntheticLinear, SyntheticNonlinear
 from unbraid.errors import UsageError, unknown_name
 from unbraid.objectives import AE, BetaVAE, FullBetaVAE, LinearVAE, Objective
 from unbraid.theory.fitted import fit
@@ -64,11 +64,11 @@ def pca_trials(experiment: str, *, seeds: int = 5, steps: int | None = None) -> 
             )
 
 
-def _judge(objective: Objective, data: FactorDataset, **options: int) -> dict[str, Any]:
+def _judge(objective: Objective, data: Dataset, **options: int) -> dict[str, Any]:
     return fit(objective, data, **options).to_row(seed=options["seed"])
 
 
-Case = tuple[FactorDataset, str, Any, int, dict[str, float]]
+Case = tuple[Dataset, str, Any, int, dict[str, float]]
 """Data, name of the model, objective, steps before polishing, and what else tells the case from others."""
 
 

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from torch.optim import Adam
 
 from unbraid import nets
-from unbraid.data import FactorDataset, Perturbation, counter_rng, fold, unit_factors
+from unbraid.data import Dataset, Perturbation, counter_rng, fold, unit_factors
 from unbraid.errors import UsageError
 from unbraid.objectives import VAEObjective
 from unbraid.training import Run, numerics
@@ -57,9 +57,7 @@ def codec_of(run: Run) -> Codec:
 class PerturbationNet(nn.Module):
     """Factors in [-1, 1] to a single number in [-1, 1], and from that a pattern in [-1, 1] of an image's shape."""
 
-    def __init__(
-        self, factors: int, shape: tuple[int, int, int], net: str, width: int, generator: torch.Generator
-    ) -> None:
+    def __init__(self, factors: int, shape: tuple[int, ...], net: str, width: int, generator: torch.Generator) -> None:
         super().__init__()
         squeeze, _ = nets.build(
             f"mlp:encoder={width},activation=tanh", (1, factors, 1), 1, heads=1, generator=generator
@@ -103,7 +101,7 @@ class Manipulation:
 def train_perturbation(
     entangled: Sequence[Codec],
     disentangled: Sequence[Codec],
-    data: FactorDataset,
+    data: Dataset,
     *,
     epsilon: float = 0.1,
     steps: int = 1000,
@@ -165,7 +163,7 @@ class _Game:
         self,
         entangled: Sequence[Codec],
         disentangled: Sequence[Codec],
-        data: FactorDataset,
+        data: Dataset,
         epsilon: float,
         samples: int,
         learning_rate: float,
@@ -182,7 +180,7 @@ class _Game:
         )
         self.noise = torch.Generator().manual_seed(int(counter_rng(seed, 0, 5).integers(2**62)))
         weights = torch.Generator().manual_seed(int(counter_rng(seed, 0, 4).integers(2**62)))
-        self.net = PerturbationNet(len(data.space.sizes), data.shape, net, width, weights)
+        self.net = PerturbationNet(len(data.factor_names), data.shape, net, width, weights)
         decoders = [p for group in self.groups for codec in group for p in codec.decoder.parameters()]
         self.decoders = Adam(decoders, lr=learning_rate, eps=1e-7)
         self.pattern = Adam(self.net.parameters(), lr=learning_rate, eps=1e-7)
@@ -190,7 +188,7 @@ class _Game:
     def batch(self, number: int, size: int, purpose: int) -> Batch:
         rng = counter_rng(self.seed, number, purpose)
         factors, images = self.data.sample(size, rng)
-        places = torch.from_numpy(unit_factors(self.data.space, factors).astype(np.float32))
+        places = torch.from_numpy(unit_factors(self.data.need_space("a perturbation"), factors).astype(np.float32))
         return numerics.to_tensor(images), places
 
     def moved(self, batch: Batch) -> Tensor:

@@ -161,6 +161,7 @@ class Loop:
             labels=tensor(batch.labels),
             factors=tensor(batch.factors),
             index=tensor(batch.index),
+            partner_factors=tensor(batch.partner_factors),
         )
 
 

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from unbraid import objectives
-from unbraid.data import FactorDataset, ImageDataset, LabelledDataset, counter_rng, load
+from unbraid.data import Dataset, counter_rng, load
 from unbraid.errors import UsageError, unknown_name
 from unbraid.files import read_json
 from unbraid.objectives import ABILITIES, Objective, Problem
@@ -87,7 +87,7 @@ class Run:
         """Whether training reached its budget."""
         return self.info["status"] == "finished"
 
-    def data(self) -> ImageDataset:
+    def data(self) -> Dataset:
         """The data set it was trained on, loaded again by its recipe; refused if its images are no longer the same."""
         recipe = self.info["data"]["recipe"]
         if recipe is None:
@@ -185,17 +185,17 @@ def open_run(path: str | Path, *, device: str = "auto") -> Run:
     return Run.open(path, device=device)
 
 
-def problem_of(dataset: ImageDataset) -> Problem:
+def problem_of(dataset: Dataset) -> Problem:
     """What an objective may know of a data set."""
     return Problem(
         dataset.shape,
         len(dataset),
-        len(dataset.classes) if isinstance(dataset, LabelledDataset) else None,
-        tuple(dataset.space.sizes) if isinstance(dataset, FactorDataset) else None,
+        len(dataset.classes) or None,
+        dataset.factor_sizes or None,
     )
 
 
-def describe_data(dataset: ImageDataset) -> dict[str, Any]:
+def describe_data(dataset: Dataset) -> dict[str, Any]:
     """The record of a data set in a run folder, with a fingerprint of 64 of its images."""
     problem = problem_of(dataset)
     index = np.linspace(0, len(dataset) - 1, num=min(64, len(dataset))).astype(np.int64)

@@ -351,6 +351,8 @@ def _check_same(folder: Path, stored: dict[str, Any], asked: dict[str, Any]) -> 
         # Where code and images come from may change; the fingerprint says whether the images did.
         if key.startswith(("objective.module", "data.name", "data.recipe")):
             continue
+        if key == "data.factor_sizes" and stored.get(key) is None:
+            continue  # earlier versions did not know the factors of a part
         if stored.get(key) != value:
             raise UsageError(
                 f"{folder} holds a run with {key} = {stored.get(key)!r}, now asked for {value!r}. Give the run its own "

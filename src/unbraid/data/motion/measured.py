@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from unbraid.compiled import compiled
+from unbraid.data.dataset import Shape
 
 __all__ = ["PackedMasks", "measure"]
 
@@ -17,7 +18,8 @@ class PackedMasks:
     """Black and white images ``[n, height, width]`` at one bit per pixel; ``width`` is a multiple of 8."""
 
     def __init__(self, rows: np.ndarray, height: int = 64, width: int = 64) -> None:
-        self.rows, self.shape = rows, (height, width, 1)
+        self.rows = rows
+        self.shape: Shape = (height, width, 1)
 
     def __len__(self) -> int:
         return len(self.rows)

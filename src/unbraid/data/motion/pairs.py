@@ -1,28 +1,17 @@
 """Streams of pairs and of sequences, each batch a pure function of the seed and the step."""
 
-from typing import Protocol as TypingProtocol
-from typing import runtime_checkable
-
 import numpy as np
 
-from unbraid.data.dataset import FactorDataset, ImageDataset
+from unbraid.data.accepted import accepted
+from unbraid.data.dataset import Dataset
 from unbraid.data.motion.transitions import Protocol, protocol
 from unbraid.data.stream import Batch, counter_rng, register_stream
 from unbraid.errors import UsageError
 
-__all__ = ["HasTransitions", "PairStream", "SequenceStream"]
+__all__ = ["PairStream", "SequenceStream"]
 
 PAIRS = 5
 """Purpose of the counter-based generator."""
-
-
-@runtime_checkable
-class HasTransitions(TypingProtocol):
-    """A data set that knows which images follow each other, as :class:`unbraid.data.TrackDataset` does."""
-
-    def pair_images(self, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]: ...
-
-    def draw_chains(self, n: int, length: int, rng: np.random.Generator) -> np.ndarray: ...
 
 
 @register_stream("pairs")
@@ -31,12 +20,13 @@ class PairStream:
 
     A data set with transitions of its own (tracks of measured objects) uses those. On a plain factor grid ``protocol``
     makes them: ``uni``, ``lap`` or ``lap-nc`` (see :mod:`unbraid.data.motion.transitions`); ``rate`` is that of LAP (0
-    draws one for every pair), ``frozen`` names the factors it keeps, joined by ``+``, instead of the categories.
+    draws one for every pair), ``frozen`` names the factors it keeps, joined by ``+``, instead of the categories. In a
+    part of either, pairs are those of the whole whose two images both lie in the part.
     """
 
     def __init__(
         self,
-        dataset: ImageDataset,
+        dataset: Dataset,
         batch_size: int,
         seed: int,
         *,
@@ -47,23 +37,19 @@ class PairStream:
         if batch_size < 1:
             raise UsageError(f"batch_size must be at least 1, got {batch_size}")
         self.dataset, self.batch_size, self.seed = dataset, batch_size, seed
-        self.protocol = None if isinstance(dataset, HasTransitions) else _on_grid(dataset, protocol, rate, frozen)
+        self.protocol = None if dataset.has_transitions else _on_grid(dataset, protocol, rate, frozen)
 
     def __call__(self, step: int) -> Batch:
         rng = counter_rng(self.seed, step, PAIRS)
         if self.protocol is None:
-            assert isinstance(self.dataset, HasTransitions)
             images, partners, index = self.dataset.pair_images(self.batch_size, rng)
-            return Batch(images, index=index, factors=self._factors(index), partners=partners)
-        first, second = self.protocol.pairs(self.batch_size, rng)
-        index = self.protocol.space.index(np.concatenate([first, second]))
-        both = self.dataset.images(index, rng)
-        return Batch(
-            both[: self.batch_size], index=index[: self.batch_size], factors=first, partners=both[self.batch_size :]
-        )
+        else:
+            index, second = _walks(self.dataset, self.protocol, self.batch_size, 2, rng).T
+            images, partners = self.dataset.pairs_at(index, second, rng)
+        return Batch(images, index=index, factors=self._factors(index), partners=partners)
 
     def _factors(self, index: np.ndarray) -> np.ndarray | None:
-        return self.dataset.space.factors(index) if isinstance(self.dataset, FactorDataset) else None
+        return self.dataset.factors(index) if self.dataset.has_factors else None
 
 
 @register_stream("sequences")
@@ -76,7 +62,7 @@ class SequenceStream(PairStream):
 
     def __init__(
         self,
-        dataset: ImageDataset,
+        dataset: Dataset,
         batch_size: int,
         seed: int,
         *,
@@ -101,13 +87,9 @@ class SequenceStream(PairStream):
         rng = counter_rng(self.seed, step, PAIRS)
         count = self.batch_size // (self.length - 1)
         if self.protocol is None:
-            assert isinstance(self.dataset, HasTransitions)
             index = self.dataset.draw_chains(count, self.length, rng)
         else:
-            rows = [self.protocol.space.sample(count, rng)]
-            while len(rows) < self.length:
-                rows.append(self.protocol.step(rows[-1], rng))
-            index = np.stack([self.protocol.space.index(row) for row in rows], axis=1)
+            index = _walks(self.dataset, self.protocol, count, self.length, rng)
         return index, self.dataset.images(index.ravel(), rng).reshape(*index.shape, *self.dataset.shape)
 
     def __call__(self, step: int) -> Batch:
@@ -117,13 +99,36 @@ class SequenceStream(PairStream):
         return Batch(before, index=first, factors=self._factors(first), partners=after)
 
 
-def _on_grid(dataset: ImageDataset, name: str, rate: float, frozen: str | None) -> Protocol:
-    if not isinstance(dataset, FactorDataset):
+def _walks(dataset: Dataset, law: Protocol, n: int, length: int, rng: np.random.Generator) -> np.ndarray:
+    """Positions ``[n, length]``, the first uniform and each other a step of the law after the one before.
+
+    In a part of a grid these are the walks on the whole grid that never leave the part.
+    """
+    if dataset.space is not None:
+        rows = [law.space.sample(n, rng)]
+        while len(rows) < length:
+            rows.append(law.step(rows[-1], rng))
+        return np.stack([law.space.index(row) for row in rows], axis=1)
+
+    def propose(count: int) -> np.ndarray:
+        walks = np.full((count, length), -1)
+        walks[:, 0] = dataset.sample_index(count, rng)
+        inside = np.arange(count)
+        for step in range(1, length):
+            walks[inside, step] = dataset.follow(law.step, walks[inside, step - 1], rng)
+            inside = inside[walks[inside, step] >= 0]
+        return walks
+
+    return accepted(propose, n, dataset.name)
+
+
+def _on_grid(dataset: Dataset, name: str, rate: float, frozen: str | None) -> Protocol:
+    if dataset.grid is None:
         raise UsageError(
             f"data set {dataset.name!r} has neither transitions nor a factor grid to make them on; "
             "pairs need one with factors, or one of tracks such as 'pedestrians'"
         )
     if name == "uni":
-        return protocol(name, dataset.space)
+        return protocol(name, dataset.grid)
     names = None if frozen is None else frozen.split("+")
-    return protocol(name, dataset.space, rate=rate or None, frozen=names)
+    return protocol(name, dataset.grid, rate=rate or None, frozen=names)

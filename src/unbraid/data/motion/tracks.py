@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from unbraid.data.dataset import ImageDataset
+from unbraid.data.dataset import Dataset
 from unbraid.errors import UsageError
 
 __all__ = ["TrackDataset", "Tracks", "ranks"]
@@ -122,7 +122,7 @@ class Tracks:
         return Tracks(pairs.reshape(-1, pairs.shape[2]), self.names, np.full(len(pairs), 2))
 
 
-class TrackDataset(ImageDataset):
+class TrackDataset(Dataset):
     """Images of objects over time with measured, continuous factors: transitions come from the data, not a protocol.
 
     Scores that need a grid do not apply; compare codes with ``factors(index)`` by rank correlation:
@@ -131,29 +131,22 @@ class TrackDataset(ImageDataset):
 
     tracks: Tracks
     factor_names: tuple[str, ...]
+    factor_sizes = None
+    has_transitions = True
     max_gap: int = 1
 
     @abstractmethod
     def factors(self, index: np.ndarray | Sequence[int]) -> np.ndarray:
         """Measured factors ``[n, K]`` of the images at these positions."""
 
-    def sample(self, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """``n`` independent draws: factors ``[n, K]`` and images ``[n, h, w, c]``."""
-        index = self.sample_index(n, rng)
-        return self.factors(index), self.images(index, rng)
+    @property
+    def longest_chain(self) -> int:
+        return int(self.tracks.lengths.max())
 
     def draw_pairs(self, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """Positions of ``n`` pairs of images that follow each other."""
         return self.tracks.draw_pairs(n, rng, self.max_gap)
 
-    def pair_images(self, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """``n`` pairs for training: first images, second images, positions of the first."""
-        first, second = self.draw_pairs(n, rng)
-        images = self.images(np.concatenate([first, second]), rng)
-        return images[:n], images[n:], first
-
     def draw_chains(self, n: int, length: int, rng: np.random.Generator) -> np.ndarray:
-        """Positions ``[n, length]`` of images that follow each other."""
         return self.tracks.draw_chains(n, length, rng)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from unbraid.data.dataset import Card, FactorDataset
+from unbraid.data.dataset import Card, FactorDataset, Shape
 from unbraid.data.files.measurement_table import read_measurements
 from unbraid.data.motion.tracks import TrackDataset, Tracks
 from unbraid.data.motion.window_tracks import window_tracks
@@ -61,6 +61,7 @@ class _Source:
 
     tracks: Tracks
     card: Card
+    shape: Shape
 
     def _open(self, name: str, source: str | Path | None, permuted: bool | int, size: int, channels: int) -> None:
         if not 8 <= size <= 256 or channels not in (1, 3):
@@ -84,7 +85,7 @@ class NaturalSprites(_Source, TrackDataset):
     table (:func:`unbraid.data.files.measurement_table.read_measurements`) to use instead of the invented tracks.
     """
 
-    factor_names = SPACE.names
+    factor_names, factor_kinds = SPACE.names, SPACE.kinds
 
     def __init__(
         self, source: str | Path | None = None, permuted: bool | int = False, size: int = 64, channels: int = 3
@@ -125,6 +126,7 @@ class NaturalSpritesDiscrete(_Source, FactorDataset):
     """
 
     space = SPACE
+    has_transitions = True
 
     def __init__(
         self, source: str | Path | None = None, permuted: bool | int = False, size: int = 64, channels: int = 3
@@ -143,14 +145,15 @@ class NaturalSpritesDiscrete(_Source, FactorDataset):
         columns = (x / WINDOW, y / WINDOW, np.sqrt(area) / WINDOW, ANGLES[rows[:, 3]], rows[:, 4])
         return _render(np.stack(columns, axis=1), self.shape)
 
-    def pair_images(self, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """``n`` pairs along the tracks: first images, second images, positions of the first."""
-        index = self._positions(np.stack(self.tracks.draw_pairs(n, rng), axis=1), rng)
-        images = self.images(index.T.ravel())
-        return images[:n], images[n:], index[:, 0]
+    @property
+    def longest_chain(self) -> int:
+        return int(self.tracks.lengths.max())
+
+    def draw_pairs(self, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        first, second = self._positions(np.stack(self.tracks.draw_pairs(n, rng), axis=1), rng).T
+        return first, second
 
     def draw_chains(self, n: int, length: int, rng: np.random.Generator) -> np.ndarray:
-        """Positions ``[n, length]`` along the tracks."""
         return self._positions(self.tracks.draw_chains(n, length, rng), rng)
 
     def _positions(self, frames: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -160,7 +163,7 @@ class NaturalSpritesDiscrete(_Source, FactorDataset):
         return ((x * SPACE.sizes[1] + y) * SPACE.sizes[2] + scale) * LOOKS + looks
 
 
-def _render(factors: np.ndarray, shape: tuple[int, int, int]) -> np.ndarray:
+def _render(factors: np.ndarray, shape: Shape) -> np.ndarray:
     x, y, scale, angle, kind = factors.T
     return render_polygons(x, y, scale, angle, kind, size=shape[0], channels=shape[2])
 

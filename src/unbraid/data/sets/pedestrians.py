@@ -64,11 +64,11 @@ class MaskTracks(TrackDataset):
         """Centre of mass x and y and area, in pixels: ``[n, 3]``."""
         return self.tracks.values[np.asarray(index, dtype=np.int64)]
 
-    def pair_images(self, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        first, second, index = super().pair_images(n, rng)
-        if self.augment:
-            first, second = jitter_pairs(first, second, rng)
-        return first, second, index
+    def pairs_at(
+        self, first: np.ndarray, second: np.ndarray, rng: np.random.Generator | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        both = super().pairs_at(first, second, rng)
+        return jitter_pairs(*both, rng) if self.augment and rng is not None else both
 
 
 class Pedestrians(MaskTracks):

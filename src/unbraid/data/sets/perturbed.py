@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
-from unbraid.data.dataset import Card, FactorDataset, Wrapper
+from unbraid.data.dataset import Card, Dataset
 from unbraid.data.registry import Entry, load, register
 from unbraid.data.space import FactorSpace
+from unbraid.data.wrapper import Wrapper
 from unbraid.errors import UsageError, unknown_name
 
 __all__ = ["Perturbation", "Perturbed", "PixelNoise", "fold", "load_perturbed", "read_perturbation", "unit_factors"]
@@ -64,16 +64,16 @@ class Perturbation:
         """Which pattern each row of factors gets."""
         return np.rint((self.scalar(factors) + 1) / 2 * (len(self.patterns) - 1)).astype(np.int64)
 
-    def check_fits(self, base: FactorDataset) -> None:
+    def check_fits(self, base: Dataset) -> None:
         """Refuse a data set with another number of factors or another shape than those this was made for."""
         factors, shape = self.weight.shape[1], self.patterns.shape[1:]
-        if (factors, shape) != (len(base.space.sizes), base.shape):
+        if base.grid is None or (factors, shape) != (len(base.factor_names), base.shape):
             raise UsageError(
-                f"the perturbation is for {factors} factors and images {list(shape)}; {base.name!r} has "
-                f"{len(base.space.sizes)} and {list(base.shape)}"
+                f"the perturbation is for {factors} factors on a grid and images {list(shape)}; {base.name!r} has "
+                f"{len(base.factor_names)} and {list(base.shape)}"
             )
 
-    def save(self, folder: Path, base: FactorDataset, **record: Any) -> None:
+    def save(self, folder: Path, base: Dataset, **record: Any) -> None:
         """Write tensors and record; the data set must be one that :func:`unbraid.data.load` can load again."""
         from safetensors.numpy import save
 
@@ -86,7 +86,7 @@ class Perturbation:
         content = {
             "format": 1,
             "base": {"name": base.recipe.name, "options": base.recipe.options},
-            "factors": dict(zip(base.space.names, base.space.sizes, strict=True)),
+            "factors": dict(zip(base.factor_names, base.factor_sizes or (), strict=True)),
             "epsilon": self.epsilon,
             "hash": hashlib.sha256(blob).hexdigest(),
             **record,
@@ -99,17 +99,19 @@ class Perturbation:
 class Perturbed(Wrapper):
     """A data set with a pattern added to every image and reflected at black and white; factors stay as they are."""
 
-    def __init__(self, base: FactorDataset, perturbation: Perturbation, *, mean_change: float | None = None) -> None:
+    def __init__(self, base: Dataset, perturbation: Perturbation, *, mean_change: float | None = None) -> None:
         super().__init__(base)
         perturbation.check_fits(base)
+        assert base.grid is not None
+        self._grid = base.grid
         self.perturbation = perturbation
         self.name = f"perturbed-{base.name}"
         moved = "" if mean_change is None else f", by {mean_change:.3f} on average"
         self.card = _card_of(base.card, "perturbed", f"No pixel moved by more than {perturbation.epsilon:g}{moved}.")
 
-    def images(self, index: np.ndarray | Sequence[int], rng: np.random.Generator | None = None) -> np.ndarray:
-        level = self.perturbation.level(unit_factors(self.space, self.space.factors(index)))
-        return _add(self.base.images(index, rng), self.perturbation.patterns[level])
+    def show(self, images: np.ndarray, index: np.ndarray, rng: np.random.Generator | None) -> np.ndarray:
+        level = self.perturbation.level(unit_factors(self._grid, self.factors(index)))
+        return _add(images, self.perturbation.patterns[level])
 
 
 class PixelNoise(Wrapper):
@@ -119,8 +121,10 @@ class PixelNoise(Wrapper):
     seed, image and pixel, so that nothing has to be stored.
     """
 
-    def __init__(self, base: FactorDataset, epsilon: float, *, seed: int = 0) -> None:
+    def __init__(self, base: Dataset, epsilon: float, *, seed: int = 0) -> None:
         super().__init__(base)
+        if len(base.shape) != 3:
+            raise UsageError(f"pixel noise needs images; {base.name!r} holds vectors of {base.shape[0]} numbers")
         if not 1 / 255 <= epsilon < 0.5:
             raise UsageError(f"epsilon must lie between 1/255 and 0.5, got {epsilon}")
         self.reach = int(255 * epsilon + 1e-9)
@@ -129,15 +133,15 @@ class PixelNoise(Wrapper):
         self.name = f"pixel-noise-{base.name}"
         self.card = _card_of(base.card, "in stored noise", f"Uniform noise of at most {epsilon:g} in every pixel.")
 
-    def images(self, index: np.ndarray | Sequence[int], rng: np.random.Generator | None = None) -> np.ndarray:
-        places = np.asarray(index, dtype=np.uint64)
+    def show(self, images: np.ndarray, index: np.ndarray, rng: np.random.Generator | None) -> np.ndarray:
+        places = index.astype(np.uint64)
         pixels = np.arange(np.prod(self.shape), dtype=np.uint64)
         counters = places[:, None] * np.uint64(len(pixels)) + pixels
         levels = np.uint64(2 * self.reach + 1)
         # The upper half of a hash times the number of levels, upper half again: uniform without a division.
         drawn = (_hash(counters, self.seed) >> np.uint64(32)) * levels >> np.uint64(32)
         noise = (drawn.astype(np.int16) - self.reach).reshape(-1, *self.shape)
-        return _add(self.base.images(index, rng), noise)
+        return _add(images, noise)
 
 
 def fold(values: np.ndarray, top: float = 1.0) -> np.ndarray:
@@ -187,8 +191,6 @@ def load_perturbed(
         raise UsageError("perturbed needs the folder it was made in: perturbed:source=FOLDER")
     perturbation, record = read_perturbation(source)
     base = load(record["base"]["name"], **record["base"]["options"])
-    if not isinstance(base, FactorDataset):
-        raise UsageError(f"{source} was made from {base.name!r}, which has no factors")
     if control is None:
         return Perturbed(base, perturbation, mean_change=record.get("mean_change"))
     if control == "amplitude":

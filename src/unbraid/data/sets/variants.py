@@ -4,7 +4,7 @@ What is added is drawn anew at every access from the generator that is passed in
 kept: asking twice for the same image gives two different ones.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from math import prod
 from pathlib import Path
@@ -12,11 +12,12 @@ from pathlib import Path
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from unbraid.data.dataset import Card, FactorDataset, Wrapper
+from unbraid.data.dataset import Card, Dataset
 from unbraid.data.registry import entry, register
 from unbraid.data.render.painting import background_picture
 from unbraid.data.sets.mini import MiniSprites
 from unbraid.data.sets.sprites import Sprites, load_dsprites
+from unbraid.data.wrapper import Wrapper
 from unbraid.errors import UsageError
 
 __all__ = ["Colored", "Noisy", "Scream", "colored", "noisy", "scream"]
@@ -33,11 +34,12 @@ class _Variant(Wrapper):
     words: str
     trap: str
 
-    def __init__(self, base: FactorDataset) -> None:
+    def __init__(self, base: Dataset) -> None:
         super().__init__(base)
-        height, width, channels = base.shape
-        if channels != 1:
-            raise UsageError(f"{self.prefix} needs images of one channel; {base.name!r} has {channels}")
+        if len(base.shape) != 3 or base.shape[2] != 1:
+            size = "x".join(map(str, base.shape))
+            raise UsageError(f"{self.prefix} needs images of one channel; {base.name!r} has {size}")
+        height, width, _ = base.shape
         self.shape = (height, width, 3)
         self.name = f"{self.prefix}-{base.name}"
         self.card = self.card_of(base.card)
@@ -56,16 +58,15 @@ class _Variant(Wrapper):
     def stochastic(self) -> bool:
         return True
 
-    def images(self, index: np.ndarray | Sequence[int], rng: np.random.Generator | None = None) -> np.ndarray:
+    def show(self, images: np.ndarray, index: np.ndarray, rng: np.random.Generator | None) -> np.ndarray:
         if rng is None:
             raise UsageError(
                 f"{self.name!r} draws its images anew at every access: pass rng, such as np.random.default_rng(0)"
             )
-        sprites = self.base.images(index, rng)
         # Adding 1 sends 255 to 0 and 0 to 1, and everything else above 1.
-        if (sprites + np.uint8(1)).max(initial=0) > 1:
+        if (images + np.uint8(1)).max(initial=0) > 1:
             raise UsageError(f"{self.prefix} needs black and white images (0 and 255); {self.base.name!r} has greys")
-        return self.paint(sprites, rng)
+        return self.paint(images, rng)
 
     def paint(self, sprites: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """RGB images of black and white ones ``[n, h, w, 1]``.
@@ -117,7 +118,7 @@ class Scream(_Variant):
     words = "as negatives on a painting"
     trap = "Crop and tint of the background are drawn anew at every access and are no factors."
 
-    def __init__(self, base: FactorDataset, background: str | Path | np.ndarray | None = None) -> None:
+    def __init__(self, base: Dataset, background: str | Path | np.ndarray | None = None) -> None:
         super().__init__(base)
         height, width, _ = self.shape
         self._picture = np.ascontiguousarray(background_picture(background, smallest=max(height, width) + 1))
@@ -138,22 +139,22 @@ class Scream(_Variant):
         return images
 
 
-def colored(data: FactorDataset) -> Colored:
+def colored(data: Dataset) -> Colored:
     """Black and white images in one random colour each."""
     return Colored(data)
 
 
-def noisy(data: FactorDataset) -> Noisy:
+def noisy(data: Dataset) -> Noisy:
     """Black and white images with noise in place of black."""
     return Noisy(data)
 
 
-def scream(data: FactorDataset, background: str | Path | np.ndarray | None = None) -> Scream:
+def scream(data: Dataset, background: str | Path | np.ndarray | None = None) -> Scream:
     """Black and white images as negatives in front of random crops of a picture."""
     return Scream(data, background)
 
 
-def _register(variant: type[_Variant], base: str, load: Callable[..., FactorDataset]) -> None:
+def _register(variant: type[_Variant], base: str, load: Callable[..., Dataset]) -> None:
     known = entry(base)
     register(
         replace(
@@ -166,7 +167,7 @@ def _register(variant: type[_Variant], base: str, load: Callable[..., FactorData
     )
 
 
-def _register_all(base: str, make: Callable[[], FactorDataset]) -> None:
+def _register_all(base: str, make: Callable[[], Dataset]) -> None:
     def load_scream(background: str | Path | np.ndarray | None = None) -> Scream:
         return Scream(make(), background)
 

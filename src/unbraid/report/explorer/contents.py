@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from unbraid.data import FactorDataset, ImageDataset, counter_rng
+from unbraid.data import ImageDataset, counter_rng
 from unbraid.errors import UsageError
 from unbraid.files import read_json
 from unbraid.metrics import mig
@@ -159,10 +159,10 @@ def _measure(contents: Contents, run: Run, data: ImageDataset, images: int, samp
         "codes": [[float(value) for value in code] for code in codes[:images]],
         "factors": None,
     }
-    if isinstance(data, FactorDataset):
-        factors = data.space.factors(index)
+    if data.factor_sizes:
+        factors = data.factors(index)
         varied = [k for k in range(factors.shape[1]) if np.ptp(factors[:, k]) > 0]
-        contents.factors = [data.space.names[k] for k in varied]
+        contents.factors = [data.factor_names[k] for k in varied]
         contents.gallery["factors"] = factors[:images, varied].tolist()
         if varied:
             found = mig(codes, factors[:, varied])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from unbraid.data import FactorDataset
 from unbraid.report.page.axes import number
 from unbraid.report.page.captions import RUN
 from unbraid.report.page.charts import Bar, Series, bars, scatter
@@ -52,9 +51,9 @@ def reconstructions(look: Look) -> Section | None:
 
 def _image_words(look: Look, place: int) -> str:
     text = f"Image {place}"
-    if isinstance(look.dataset, FactorDataset) and look.names:
-        values = look.dataset.space.factors(np.array([place]))[0]
-        text += " (" + ", ".join(f"{n} {v}" for n, v in zip(look.dataset.space.names, values, strict=True)) + ")"
+    if look.dataset is not None and look.names:
+        values = look.dataset.factors(np.array([place]))[0]
+        text += " (" + ", ".join(f"{n} {v}" for n, v in zip(look.names, values, strict=True)) + ")"
     return f"{text} above, its reconstruction below"
 
 

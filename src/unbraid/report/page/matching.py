@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from unbraid.data import FactorDataset
 from unbraid.errors import UsageError
 from unbraid.metrics import mcc
 from unbraid.report.page.model import Look
@@ -23,7 +22,7 @@ def match(look: Look) -> dict[str, tuple[int, float]]:
         codes, strengths = (np.atleast_1d(np.asarray(score.parts.get(k, ()))) for k in ("code_of_factor", "per_factor"))
         if len(codes) == len(strengths) == len(look.names) and _fits(look, codes):
             return {name: (int(c), float(s)) for name, c, s in zip(look.names, codes, strengths, strict=True)}
-    if look.codes is None or look.factors is None or not isinstance(look.dataset, FactorDataset):
+    if look.codes is None or look.factors is None:
         return {}
     moving = np.ptp(look.factors, axis=0) > 0
     try:

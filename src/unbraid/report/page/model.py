@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from unbraid.data import FactorDataset, ImageDataset, counter_rng, load
+from unbraid.data import ImageDataset, counter_rng, load
 from unbraid.errors import UsageError
 from unbraid.metrics import METRICS, Score, evaluate
 from unbraid.objectives import Objective
@@ -64,7 +64,7 @@ class Look:
     @property
     def names(self) -> tuple[str, ...]:
         """The factors."""
-        return self.dataset.space.names if isinstance(self.dataset, FactorDataset) else ()
+        return self.dataset.factor_names if self.dataset is not None and self.dataset.factor_sizes else ()
 
     @property
     def active(self) -> np.ndarray | None:
@@ -157,8 +157,8 @@ def _see(found: Look, run: Run, data: ImageDataset, choices: Choices) -> None:
     if "reconstruction" in told and found.reconstruction is None:
         found.reconstruction = float(told["reconstruction"].mean(dtype=np.float64))
     found.codes, found.spread = codes, codes.var(axis=0)
-    if isinstance(data, FactorDataset) and found.names:
-        found.factors = data.space.factors(index)
+    if found.names:
+        found.factors = data.factors(index)
     found.decodes = type(run.objective).decode is not Objective.decode
     if not found.decodes:
         return

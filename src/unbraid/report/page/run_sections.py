@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from unbraid.data import FactorDataset
 from unbraid.report.page.axes import number
 from unbraid.report.page.captions import RUN
 from unbraid.report.page.charts import Series, line_chart
@@ -79,9 +78,9 @@ def _what(look: Look) -> Section:
         ("Objective", tag("div", about_objective(folder.objective) or folder.objective, minimised)),
         ("Data", ", ".join(filter(None, (folder.data, *_size(info.get("data")))))),
     ]
-    if isinstance(look.dataset, FactorDataset):
-        space = look.dataset.space
-        each = [f"{n} ({s} values, {k})" for n, s, k in zip(space.names, space.sizes, space.kinds, strict=True)]
+    if look.dataset is not None and look.dataset.factor_sizes:
+        described = zip(look.dataset.factor_names, look.dataset.factor_sizes, look.dataset.factor_kinds, strict=True)
+        each = [f"{name} ({size} values, {kind})" for name, size, kind in described]
         facts.append(("Factors", "; ".join(each)))
     if look.dataset is not None:
         card = look.dataset.card

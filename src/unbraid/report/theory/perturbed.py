@@ -20,7 +20,7 @@ def perturbation_sheet(data: Perturbed, path: Path, *, columns: int = 10, seed: 
     """
     rng = counter_rng(seed, 0)
     index = data.sample_index(columns, rng)
-    scalar = data.perturbation.scalar(unit_factors(data.space, data.space.factors(index)))
+    scalar = data.perturbation.scalar(unit_factors(data.need_space("a perturbation"), data.factors(index)))
     index = index[np.argsort(scalar)]
     epsilon = data.perturbation.epsilon
     original, perturbed = (each.images(index, counter_rng(seed, 1)) for each in (data.base, data))
