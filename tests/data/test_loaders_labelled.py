@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from unbraid import data
+from unbraid.data.files.catalogue import source
 from unbraid.data.files.idx import read_idx
 from unbraid.data.files.root import find_file
 from unbraid.data.sets.usps import read_libsvm
@@ -39,7 +40,7 @@ def test_real_mnist_is_the_published_one():
     need("mnist/train-images-idx3-ubyte.gz")
     with gzip.open(find_file("mnist/train-images-idx3-ubyte.gz")) as file:
         digest = hashlib.sha256(file.read()).hexdigest()
-    assert digest == data.catalogue.source("mnist").files[0].sha256
+    assert digest == source("mnist").files[0].sha256
 
 
 def test_real_fashion_mnist():
