@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from inspect import signature
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from metric_toys import draws
 from unbraid.errors import UsageError
 from unbraid.metrics import METRICS, Metric, Score
 
+DOCS = Path(__file__).parents[2] / "docs" / "metrics"
 ON_ARRAYS = [entry for entry in METRICS.values() if entry.needs in ("codes", "sample", "train and test")]
 WITH_FACTORS = [entry for entry in ON_ARRAYS if entry.needs != "codes"]
 LIMITS = {"jemmig": 0.80, "explicitness": 0.5, "downstream": 0.75}
@@ -153,11 +155,23 @@ def test_fewer_training_samples_than_values_are_refused(entry):
         call(entry, np.random.default_rng(0).normal(size=(30, 2)), np.arange(30)[:, None])
 
 
+@every
+def test_parts_with_a_title_are_there(entry):
+    found = call(entry, *sample()).parts
+    assert all(isinstance(found[part], float) for part in entry.parts)
+
+
 def test_the_list_describes_what_the_package_offers():
     import unbraid.metrics
 
     for name, entry in METRICS.items():
+        if not entry.function.__module__.startswith("unbraid.metrics.") or entry.function.__module__.endswith(
+            "._registry"
+        ):
+            continue  # an example of the documentation
         assert entry.name == name
         assert entry.about
         assert entry.title != name
+        assert (DOCS / f"{name}.md").is_file(), f"docs/metrics/{name}.md is missing"
+        assert f"[{name}]({name}.md)" in (DOCS / "index.md").read_text()
         assert getattr(unbraid.metrics, name) is entry.function

@@ -187,3 +187,29 @@ def test_a_page_tells_the_command_and_the_sweep(name):
     if (sweep := objectives.get(name).sweep) is not None:
         assert f"`{sweep[0]}`: {', '.join(map(str, sweep[1]))}." in pages[0]
     assert f"`{name}`" in (DOCS / "index.md").read_text()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_has_a_title_and_a_formula_with_its_numbers_in_it(name):
+    cls = objectives.get(name)
+    assert objectives.title(name) == cls.title != name, f"give {cls.__name__} a title as papers write it"
+    line = objectives.formula(name, objectives.options_of(objectives.make(name)))
+    assert line, f"give {cls.__name__} a formula; {{option}} stands for an option's value"
+    assert "{" not in line
+
+
+def test_a_formula_shows_the_options_that_were_given():
+    assert objectives.formula("beta-vae", {"beta": 16.0}).startswith("E[−log p(x|z)] + 16 · KL")
+    assert objectives.formula("beta-vae", {"other": 1}) == ""
+
+
+def test_an_objective_without_title_shows_its_name_and_inherits_no_formula():
+    @objectives.register("untitled-vae")
+    @dataclasses.dataclass(frozen=True)
+    class Untitled(objectives.BetaVAE):
+        """A variant."""
+
+    assert objectives.title("untitled-vae") == "untitled-vae"
+    assert objectives.formula("untitled-vae", {"beta": 1.0}) == ""
+    assert objectives.about("untitled-vae") == "A variant."
+    assert objectives.title("nobody-knows") == "nobody-knows"

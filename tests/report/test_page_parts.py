@@ -7,7 +7,6 @@ import re
 import numpy as np
 import pytest
 
-from unbraid import objectives
 from unbraid.metrics import Score
 from unbraid.report.page.axes import Scale, linear_ticks, number
 from unbraid.report.page.captions import ANSWERS
@@ -19,7 +18,6 @@ from unbraid.report.page.model import Look
 from unbraid.report.page.palette import DARK, LIGHT, SERIES, contrast, heat, shade
 from unbraid.report.page.pictures import png
 from unbraid.report.page.tables import data_table, heat_table
-from unbraid.report.page.words import formula, objective_name
 from unbraid.study import ANALYSES
 from unbraid.study.analysis import QUESTIONS
 
@@ -132,19 +130,6 @@ def test_a_grey_image_comes_back_from_its_address_pixel_by_pixel():
     image = np.random.default_rng(0).integers(0, 256, (8, 9, 1), dtype=np.uint8)
     data = base64.b64decode(png(image).removeprefix("data:image/png;base64,"))
     assert (np.asarray(Image.open(io.BytesIO(data))) == image[..., 0]).all()
-
-
-def test_every_objective_has_a_formula_with_its_numbers_in_it():
-    for name in objectives.names():
-        objective = objectives.make(name)
-        if not type(objective).__module__.startswith("unbraid."):
-            continue  # another test's own
-        options = objectives.options_of(objective)
-        line = formula(name, options)
-        assert line, name
-        assert "{" not in line
-        assert objective_name(name) != name
-    assert "16 ·" in formula("beta-vae", {"beta": 16})
 
 
 def test_every_analysis_of_a_study_says_what_to_look_for():

@@ -16,6 +16,7 @@ from unbraid.evaluation.base import (
 )
 from unbraid.evaluation.measuring import FOLDER, Measured, measure, measure_group, read_rows, read_share
 from unbraid.evaluation.models import Function
+from unbraid.evaluation.titles import title
 from unbraid.evaluation.verdicts import Verdict, verdict
 from unbraid.registry import import_modules
 
@@ -42,5 +43,6 @@ __all__ = [
     "register",
     "say",
     "settings_of",
+    "title",
     "verdict",
 ]

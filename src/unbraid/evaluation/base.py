@@ -53,6 +53,8 @@ class Measure:
 
     name: ClassVar[str] = ""
     title: ClassVar[str] = ""
+    titles: ClassVar[Mapping[str, str]] = {}
+    """What the numbers it gives are called in headings, where it is not the name and no metric says so."""
     needs: ClassVar[str] = ""
     """What it asks for in words, for the message to those who do not have it: ``a model that predicts``."""
     version: ClassVar[int] = 1

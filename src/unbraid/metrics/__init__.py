@@ -4,6 +4,7 @@ from unbraid.metrics._evaluate import evaluate, score_codes
 from unbraid.metrics._off_grid import has_no_factors
 from unbraid.metrics._registry import METRICS, Metric, register
 from unbraid.metrics._score import Score
+from unbraid.metrics._titles import title_of
 from unbraid.metrics.beta_vae import beta_vae
 from unbraid.metrics.correlation import (
     gaussian_total_correlation,
@@ -56,6 +57,7 @@ __all__ = [
     "register",
     "sap",
     "score_codes",
+    "title_of",
     "udr",
     "wasserstein_correlation",
 ]

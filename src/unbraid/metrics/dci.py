@@ -25,7 +25,6 @@ BACKENDS = ("exact", "sklearn")
     parts={
         "disentanglement": "DCI disentanglement",
         "completeness": "DCI completeness",
-        "informativeness_train": "DCI informativeness (training)",
         "informativeness_test": "DCI informativeness",
     },
 )

@@ -34,6 +34,7 @@ from unbraid.objectives.pcl import PCL, derangement
 from unbraid.objectives.pm_vae import PMVAE
 from unbraid.objectives.slow_flow import SlowFlow
 from unbraid.objectives.slow_vae import GaussianSlowVAE, SlowVAE, transition_terms
+from unbraid.objectives.titles import about, formula, title
 from unbraid.objectives.transition_prior import (
     absolute_moment,
     cross_entropy,
@@ -77,6 +78,7 @@ __all__ = [
     "SlowVAE",
     "Terms",
     "VAEObjective",
+    "about",
     "absolute_moment",
     "batch_covariance",
     "batch_total_correlation",
@@ -86,6 +88,7 @@ __all__ = [
     "decomposed_kl",
     "derangement",
     "discriminator_terms",
+    "formula",
     "gaussian_entropy",
     "gaussian_kl",
     "get",
@@ -101,6 +104,7 @@ __all__ = [
     "shared_latents",
     "stacked",
     "stratified_log_weights",
+    "title",
     "total_correlation_offset",
     "transition_terms",
     "weighted_log_weights",

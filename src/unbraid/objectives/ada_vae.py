@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from unbraid.errors import UsageError
 from unbraid.objectives.base import Terms, check_not_negative, register
 from unbraid.objectives.pairs import PairVAEObjective, halves
+from unbraid.objectives.titles import KL, NLL
 from unbraid.objectives.transition_prior import gaussian_kl
 
 if TYPE_CHECKING:
@@ -82,6 +83,9 @@ class AdaObjective(PairVAEObjective):
 class AdaGVAE(AdaObjective):
     """VAE that averages mean and variance of the latents two images share (Locatello et al., 2020)."""
 
+    title = "Ada-GVAE"
+    formula = f"{NLL} + {{beta}} · {KL}, posteriors averaged in the latents a pair shares"
+
     def average(self, first: Gaussian, second: Gaussian) -> Gaussian:
         import torch
 
@@ -99,6 +103,9 @@ class AdaMLVAE(AdaObjective):
 
     The normalised geometric mean of both posteriors: precisions are averaged, means weighted by them.
     """
+
+    title = "Ada-ML-VAE"
+    formula = f"{NLL} + {{beta}} · {KL}, posteriors multiplied in the latents a pair shares"
 
     def average(self, first: Gaussian, second: Gaussian) -> Gaussian:
         import torch

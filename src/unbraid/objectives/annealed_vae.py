@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from unbraid.objectives.autoencoder import VAEObjective
 from unbraid.objectives.base import Terms, check_not_negative, check_positive, register
+from unbraid.objectives.titles import KL, NLL
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -24,6 +25,9 @@ class AnnealedVAE(VAEObjective):
     The loss is reconstruction + gamma * abs(KL - C(t)), C(t) rising linearly to c_max. More capacity is *less*
     regularisation.
     """
+
+    title = "AnnealedVAE"
+    formula = f"{NLL} + {{gamma}} · |{KL} − C(t)|, C(t) rising to {{c_max}} nats"
 
     sweep = ("c_max", (5, 10, 25, 50, 75, 100))
     regularisation = -1

@@ -70,6 +70,9 @@ class AutoencoderObjective(Objective):
 class AE(AutoencoderObjective):
     """Plain autoencoder: a deterministic code and nothing but the reconstruction loss."""
 
+    title = "Autoencoder"
+    formula = "−log p(x|z), z = f(x)"
+
     representations = ("mean",)
 
     def loss(self, model: Autoencoder, inputs: Inputs, step: int, noise: torch.Generator) -> Terms:

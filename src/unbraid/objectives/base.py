@@ -78,6 +78,10 @@ class Objective:
     name: ClassVar[str] = ""
     needs: ClassVar[Named | str] = "images"
     """The stream it trains on, with options if it takes some; see :func:`unbraid.data.stream_names`."""
+    title: ClassVar[str] = ""
+    """As papers write it, for headings and axes; without one the name is shown."""
+    formula: ClassVar[str] = ""
+    """What is minimised, in one line; ``{option}`` stands for the value of an option."""
     sweep: ClassVar[tuple[str, tuple[float, ...]] | None] = None
     """The option that sets the strength of the method and its published values, ascending; the axis of a study."""
     regularisation: ClassVar[int] = 1
@@ -158,6 +162,8 @@ def register(name: str) -> Callable[[Class], Class]:
             raise UsageError(f"objective {name!r} must be a dataclass: put @dataclass(frozen=True) under @register")
         _OBJECTIVES.add(name, cls)
         cls.name = name
+        cls.title = vars(cls).get("title", name)  # another objective's title and formula are not handed down
+        cls.formula = vars(cls).get("formula", "")
         return cls
 
     return add
@@ -171,6 +177,12 @@ def names() -> list[str]:
 def get(name: str) -> type[Objective]:
     """The class of a registered objective."""
     return _OBJECTIVES[name]
+
+
+def find(name: str) -> type[Objective] | None:
+    """The class registered under exactly this name, if there is one."""
+    cls: type[Objective] | None = _OBJECTIVES.get(name)
+    return cls if cls is not None and cls.name == name else None
 
 
 def make(name: str, options: dict[str, Any] | None = None) -> Objective:

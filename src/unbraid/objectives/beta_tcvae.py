@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from unbraid.objectives.autoencoder import VAEObjective
 from unbraid.objectives.base import Inputs, Terms, check_not_negative, register
+from unbraid.objectives.titles import KL, NLL
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -41,6 +42,9 @@ class BetaTCVAE(VAEObjective):
     The loss is reconstruction + KL + (beta - 1) * TC, with the analytic KL and TC estimated from the batch. The
     history has the estimate as it stands in the loss (tc_raw) and with its constant (tc).
     """
+
+    title = "β-TCVAE"
+    formula = f"{NLL} + {KL} + ({{beta}} − 1) · TC(z), TC estimated from the batch"
 
     sweep = ("beta", (1, 2, 4, 6, 8, 10))
 

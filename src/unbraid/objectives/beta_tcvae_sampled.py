@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from unbraid.errors import unknown_name
 from unbraid.objectives.base import Inputs, Terms, register
 from unbraid.objectives.beta_tcvae import BetaTCVAE
+from unbraid.objectives.titles import NLL
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -65,6 +66,9 @@ class BetaTCVAESampled(BetaTCVAE):
     The loss is reconstruction + MI + beta * TC + dimension-wise KL, all from one sample per image and with the
     constants of the estimator. At beta = 1 it is the single-sample ELBO.
     """
+
+    title = "β-TCVAE (sampled)"
+    formula = f"{NLL} + I(x; z) + {{beta}} · TC(z) + Σ KL(q(z_j) ‖ p(z_j)), all from one sample each"
 
     sampling: Literal["weighted", "stratified"] = "weighted"
     """How a batch stands for the data set in q(z): weighted (as published) or stratified."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from unbraid.errors import UsageError
 from unbraid.objectives.autoencoder import VAEObjective
 from unbraid.objectives.base import Terms, check_not_negative, register
+from unbraid.objectives.titles import KL, NLL
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -61,6 +62,9 @@ class DIPObjective(VAEObjective):
 class DIPVAEI(DIPObjective):
     """VAE whose mean codes should have unit covariance (Kumar et al., 2018)."""
 
+    title = "DIP-VAE-I"
+    formula = f"{NLL} + {KL} + {{lambda_od}} · (Σ off² + {{lambda_d_factor}} · Σ (diag − 1)²) of Cov[μ(x)]"
+
     lambda_d_factor: float = 10.0
     """Weight of the squared distance of each latent's variance from 1, as a multiple of lambda_od."""
 
@@ -72,6 +76,9 @@ class DIPVAEI(DIPObjective):
 @dataclass(frozen=True)
 class DIPVAEII(DIPObjective):
     """VAE whose sampled codes should have unit covariance (Kumar et al., 2018)."""
+
+    title = "DIP-VAE-II"
+    formula = f"{NLL} + {KL} + {{lambda_od}} · (Σ off² + {{lambda_d_factor}} · Σ (diag − 1)²) of Cov[z]"
 
     def covariance(self, posterior: Gaussian) -> Tensor:
         return batch_covariance(posterior.mean) + posterior.logvar.exp().mean(0).diag()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from unbraid.errors import UsageError
 from unbraid.objectives.autoencoder import VAEObjective
 from unbraid.objectives.base import Inputs, Problem, Terms, check_not_negative, check_positive, register
+from unbraid.objectives.titles import KL, NLL
 
 if TYPE_CHECKING:
     import torch
@@ -55,6 +56,9 @@ class FactorVAE(VAEObjective):
     The loss is reconstruction + KL + gamma * TC. The discriminator learns beside it, one update each per step, to tell
     codes from codes whose dimensions were shuffled.
     """
+
+    title = "FactorVAE"
+    formula = f"{NLL} + {KL} + {{gamma}} · TC(z), TC by a discriminator"
 
     sweep = ("gamma", (10, 20, 30, 40, 50, 100))
 

@@ -9,6 +9,7 @@ from unbraid.errors import UsageError
 from unbraid.objectives.autoencoder import VAEObjective
 from unbraid.objectives.base import Inputs, Problem, Terms, check_not_negative, check_positive, register
 from unbraid.objectives.beta_tcvae import BetaTCVAE
+from unbraid.objectives.titles import KL, NLL
 from unbraid.objectives.vae import BetaVAE
 from unbraid.options import Named
 
@@ -81,8 +82,14 @@ class FewLabels(VAEObjective):
 class S2BetaVAE(FewLabels, BetaVAE):
     """beta-VAE that also learns the factors of a few labelled images (Locatello et al., 2020)."""
 
+    title = "S2-β-VAE"
+    formula = f"{NLL} + {{beta}} · {KL} + {{gamma_sup}} · loss of {{labels}} labelled images"
+
 
 @register("s2-beta-tcvae")
 @dataclass(frozen=True)
 class S2BetaTCVAE(FewLabels, BetaTCVAE):
     """beta-TCVAE that also learns the factors of a few labelled images (Locatello et al., 2020)."""
+
+    title = "S2-β-TCVAE"
+    formula = f"{NLL} + {KL} + ({{beta}} − 1) · TC(z) + {{gamma_sup}} · loss of {{labels}} labelled images"

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from unbraid.objectives.base import register
+from unbraid.objectives.titles import KL, NLL
 from unbraid.objectives.vae import BetaVAE
 
 if TYPE_CHECKING:
@@ -21,6 +22,9 @@ __all__ = ["FullBetaVAE"]
 @dataclass(frozen=True)
 class FullBetaVAE(BetaVAE):
     """Beta-VAE with a full covariance posterior (Cholesky factor): its loss does not care how latents are turned."""
+
+    title = "β-VAE with full covariance"
+    formula = f"{NLL} + {{beta}} · {KL}, q with full covariance"
 
     def heads(self) -> int:
         from unbraid.nets import full_heads

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from unbraid.objectives.base import Inputs, Terms, register
+from unbraid.objectives.titles import KL, NLL
 from unbraid.objectives.vae import BetaVAE
 
 if TYPE_CHECKING:
@@ -23,6 +24,9 @@ class LinearVAE(BetaVAE):
 
     A direction of variance v stays active while v > beta / 2, pixels counted from 0 to 1.
     """
+
+    title = "Linear VAE"
+    formula = f"{NLL} + {{beta}} · {KL}, encoder and decoder affine"
 
     sweep = None  # type: ignore[assignment]
     net: ClassVar[str] = "linear"  # type: ignore[misc]

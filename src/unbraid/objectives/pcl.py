@@ -35,6 +35,9 @@ class PCL(PairObjective):
     + sum a h(x_t)^2 + sum a' h(x_{t-1})^2 + c only. There is no decoder.
     """
 
+    title = "PCL"
+    formula = "cross-entropy of true against shuffled pairs, compared feature by feature"
+
     representations = ("mean",)
 
     latents: int = 10

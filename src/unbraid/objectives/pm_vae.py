@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from unbraid.objectives.base import Terms, check_not_negative, register
 from unbraid.objectives.pairs import PairVAEObjective, halves
+from unbraid.objectives.titles import KL, NLL
 from unbraid.objectives.transition_prior import gaussian_kl
 
 if TYPE_CHECKING:
@@ -25,6 +26,9 @@ class PMVAE(PairVAEObjective):
     slow-vae with q(z_{t-1}|x_{t-1}) in place of the transition prior. Not quite a rotation-blind control: the variances
     depend on the image, and on the axes.
     """
+
+    title = "PM-VAE"
+    formula = f"{NLL} + {{beta}} · {KL} + {{gamma}} · KL between the posteriors of both images, averaged both ways"
 
     sweep = ("gamma", (1, 2, 4, 8, 10, 16))
 

@@ -32,6 +32,9 @@ class SlowFlow(PairObjective):
     - log p(z_1 - ar z_0) - log abs det df/dx at both images.
     """
 
+    title = "SlowFlow"
+    formula = "−log N(z₀; 0, I) − log p(z₁ − ar · z₀) − log |det ∂f/∂x| at both images"
+
     representations = ("mean",)
 
     kind: Literal["linear", "coupling"] = "linear"

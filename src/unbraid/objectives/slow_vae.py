@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from unbraid.errors import UsageError
 from unbraid.objectives.base import Terms, check_not_negative, check_positive, register
 from unbraid.objectives.pairs import PairVAEObjective, halves
+from unbraid.objectives.titles import KL, NLL
 from unbraid.objectives.transition_prior import cross_entropy, gaussian_entropy
 
 if TYPE_CHECKING:
@@ -47,6 +48,9 @@ class SlowVAE(PairVAEObjective):
     The loss of a pair is the sum of both reconstructions + beta * mean KL + gamma * mean transition KL, either image
     being the past of the other. Identifiable up to order and sign for alpha < 2, if the data move so.
     """
+
+    title = "SlowVAE"
+    formula = f"{NLL} + {{beta}} · {KL} + {{gamma}} · KL(q(zₜ|xₜ) ‖ p), p ∝ exp(−{{rate}} |zₜ − zₜ₋₁|^{{alpha}})"
 
     net: str = "slow"
     """Encoder and decoder by name: slow (the release's), conv (the study's), fc, mlp, or an own registered pair."""
@@ -97,6 +101,9 @@ class SlowVAE(PairVAEObjective):
 @dataclass(frozen=True)
 class GaussianSlowVAE(SlowVAE):
     """The control of slow-vae: normal steps of fixed variance 1 / (2 rate), which say nothing about rotations."""
+
+    title = "SlowVAE with normal steps"
+    formula = SlowVAE.formula
 
     alpha: float = 2.0
     """Shape of the transition prior: 2 is the normal distribution."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from unbraid.objectives.autoencoder import VAEObjective
 from unbraid.objectives.base import Terms, check_not_negative, register
+from unbraid.objectives.titles import KL, NLL
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -21,6 +22,9 @@ __all__ = ["VAE", "BetaVAE"]
 class VAE(VAEObjective):
     """Variational autoencoder: reconstruction plus the KL divergence to the standard normal prior."""
 
+    title = "VAE"
+    formula = f"{NLL} + {KL}"
+
     def penalty(self, posterior: Gaussian, sample: Tensor, step: int) -> Terms:
         return Terms({"penalty": posterior.kl().mean()})
 
@@ -29,6 +33,9 @@ class VAE(VAEObjective):
 @dataclass(frozen=True)
 class BetaVAE(VAEObjective):
     """VAE whose KL term weighs beta times as much (Higgins et al., 2017)."""
+
+    title = "β-VAE"
+    formula = f"{NLL} + {{beta}} · {KL}"
 
     sweep = ("beta", (1, 2, 4, 6, 8, 16))
 

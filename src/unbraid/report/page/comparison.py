@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from unbraid.evaluation import title
 from unbraid.metrics import METRICS
 from unbraid.report.page.axes import number
 from unbraid.report.page.captions import COMPARED
@@ -15,7 +16,6 @@ from unbraid.report.page.model import Look
 from unbraid.report.page.run_sections import curve_chart, gaps, headline
 from unbraid.report.page.shell import page
 from unbraid.report.page.tables import data_table, scroll
-from unbraid.report.page.words import score_name
 
 __all__ = ["comparison_page", "run_names"]
 
@@ -39,8 +39,8 @@ def comparison_page(looks: Sequence[Look], made_by: str) -> str:
         folded = tag("details", tag("summary", text), missing, class_="note gap", open=len(missing) <= 2)
     found = [_runs(looks, names), _curves(looks, names), _scores(looks, names), _walks(looks, names)]
     found += [_latents(looks, names), _matrices(looks, names), _reproduce(looks, names, made_by)]
-    title = f"{len(looks)} runs compared"
-    return page(title, subtitle, fragment(legend(names), folded), [one for one in found if one is not None], made_by)
+    heading = f"{len(looks)} runs compared"
+    return page(heading, subtitle, fragment(legend(names), folded), [one for one in found if one is not None], made_by)
 
 
 def run_names(looks: Sequence[Look]) -> list[str]:
@@ -126,10 +126,10 @@ def _scores(looks: Sequence[Look], names: Sequence[str]) -> Section | None:
             for value in values
         ]
         bound = "lower is better" if sign < 0 else number(max(ceilings)) if ceilings else "-"
-        head = tag("th", score_name(name), scope="row", title=METRICS[name].about)
+        head = tag("th", title(name), scope="row", title=METRICS[name].about)
         rows.append(tag("tr", head, tag("td", bound, class_="num"), cells))
         if METRICS[name].range == (0.0, 1.0):
-            dots.append((score_name(name), values, max(ceilings, default=math.nan)))
+            dots.append((title(name), values, max(ceilings, default=math.nan)))
     head = tag(
         "tr",
         [tag("th", t, scope="col", class_="num" if i else None) for i, t in enumerate(["Score", "ceiling", *names])],

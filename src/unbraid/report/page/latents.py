@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from unbraid import objectives
 from unbraid.report.page.axes import number
 from unbraid.report.page.captions import RUN
 from unbraid.report.page.charts import Bar, Series, bars, scatter
@@ -12,7 +13,6 @@ from unbraid.report.page.matching import match
 from unbraid.report.page.model import Look
 from unbraid.report.page.pictures import pairs, strip
 from unbraid.report.page.tables import heat_table
-from unbraid.report.page.words import objective_name
 from unbraid.training import ACTIVE
 
 __all__ = [
@@ -40,7 +40,7 @@ def reconstructions(look: Look) -> Section | None:
     if look.originals is None or look.copies is None or look.shown is None:
         if look.codes is None or look.decodes:
             return None
-        name = objective_name(look.folder.objective)
+        name = objectives.title(look.folder.objective)
         text = f"{name} has no decoder: there is nothing to reconstruct or to walk through."
         return section("Reconstructions", note(text, kind="info"))
     about = [_image_words(look, place) for place in look.shown]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from unbraid import objectives
+from unbraid.evaluation import title
 from unbraid.report.page.axes import number
 from unbraid.report.page.captions import RUN
 from unbraid.report.page.charts import Series, line_chart
@@ -13,14 +15,13 @@ from unbraid.report.page.latents import active_latents, information, matching, r
 from unbraid.report.page.markup import Html, Section, command, figure, note, section, tag, terms, words
 from unbraid.report.page.model import Look
 from unbraid.report.page.scores import scores_section
-from unbraid.report.page.words import about_objective, formula, objective_name, score_name
 
 __all__ = ["curve_chart", "gaps", "headline", "run_sections", "tiles"]
 
 
 def headline(look: Look) -> str:
     """What a run is, in a few words."""
-    return f"{objective_name(look.folder.objective)} on {look.folder.data}"
+    return f"{objectives.title(look.folder.objective)} on {look.folder.data}"
 
 
 def run_sections(look: Look) -> list[Section]:
@@ -72,10 +73,10 @@ def tiles(look: Look) -> Html:
 
 def _what(look: Look) -> Section:
     folder, info = look.folder, look.folder.info
-    line = formula(folder.objective, folder.options)
+    line = objectives.formula(folder.objective, folder.options)
     minimised = tag("p", "Minimises ", tag("code", line), class_="formula") if line else None
     facts: list[tuple[object, object]] = [
-        ("Objective", tag("div", about_objective(folder.objective) or folder.objective, minimised)),
+        ("Objective", tag("div", objectives.about(folder.objective) or folder.objective, minimised)),
         ("Data", ", ".join(filter(None, (folder.data, *_size(info.get("data")))))),
     ]
     if look.dataset is not None and look.dataset.factor_sizes:
@@ -121,7 +122,7 @@ def _curves(history: History | None) -> Section | None:
 def curve_chart(name: str, series: Sequence[Series]) -> Html:
     """One term of the history, of one run or of several."""
     unit = "nats" if name in ("loss", "reconstruction", "penalty", "kl") else ""
-    return line_chart(series, score_name(name), y_label=unit)
+    return line_chart(series, title(name), y_label=unit)
 
 
 def _configuration(look: Look) -> Section:

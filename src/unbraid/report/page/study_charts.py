@@ -9,10 +9,10 @@ import polars as pl
 
 from unbraid import objectives
 from unbraid.errors import UsageError
+from unbraid.evaluation import title
 from unbraid.report.page.charts import Bar, Series, bars, legend, line_chart, scatter, strips
 from unbraid.report.page.markup import Html, fragment, tag
 from unbraid.report.page.tables import data_table, heat_table
-from unbraid.report.page.words import objective_name, score_name, short_name
 
 __all__ = ["draw"]
 
@@ -33,7 +33,7 @@ def draw(name: str, answer: pl.DataFrame, published: pl.DataFrame | None = None)
 
 
 def _table(answer: pl.DataFrame) -> Html:
-    names = {"metric": score_name, "objective": objective_name}
+    names: dict[str, Callable[[str], str]] = {"metric": title, "objective": objectives.title}
     plain = [names.get(column, lambda value: value) for column in answer.columns]
     rows = [[name(value) for name, value in zip(plain, row, strict=True)] for row in answer.head(_TABLE).iter_rows()]
     more = f" (first {_TABLE} of {len(answer):,} rows)" if len(answer) > _TABLE else ""
@@ -89,7 +89,7 @@ def _curves(answer: pl.DataFrame, panel: str, titles: dict[str, str], unit: str)
 
     def charts(here: pl.DataFrame) -> list[Html]:
         made = []
-        for value in [title for title in titles if title in set(here[panel].to_list())]:
+        for value in [one for one in titles if one in set(here[panel].to_list())]:
             series = []
             for name, tone in tones.items():
                 line = here.filter((pl.col(panel) == value) & (pl.col("objective") == name))
@@ -97,7 +97,7 @@ def _curves(answer: pl.DataFrame, panel: str, titles: dict[str, str], unit: str)
                 line, x = line[np.argsort(x, kind="stable").tolist()], np.sort(x)
                 low, middle, high = (line[key].to_numpy().astype(float) for key in ("low", "median", "high"))
                 strengths = tuple("" if value is None else f"{value:g}" for value in line["strength"])
-                series.append(Series(objective_name(name), x, middle, tone, low, high, strengths))
+                series.append(Series(objectives.title(name), x, middle, tone, low, high, strengths))
             ends = ("weakest", "strongest")
             made.append(
                 line_chart(
@@ -112,7 +112,7 @@ def _curves(answer: pl.DataFrame, panel: str, titles: dict[str, str], unit: str)
             )
         return made
 
-    return fragment(legend([objective_name(name) for name in tones]), _by_set(answer, charts))
+    return fragment(legend([objectives.title(name) for name in tones]), _by_set(answer, charts))
 
 
 def _correlation_of_codes(answer: pl.DataFrame) -> Html:
@@ -122,7 +122,7 @@ def _correlation_of_codes(answer: pl.DataFrame) -> Html:
 
 
 def _strength_curves(answer: pl.DataFrame) -> Html:
-    return _curves(answer, "metric", {name: score_name(name) for name in _sets(answer, "metric")}, "")
+    return _curves(answer, "metric", {name: title(name) for name in _sets(answer, "metric")}, "")
 
 
 def _pairs(answer: pl.DataFrame, x: str, y: str, labels: tuple[str, str], same: bool) -> Html:
@@ -136,7 +136,7 @@ def _pairs(answer: pl.DataFrame, x: str, y: str, labels: tuple[str, str], same: 
         about = f"{len(here)} runs"
         return scatter(series, data, x_label=labels[0], y_label=labels[1], diagonal=same, logarithmic=same, about=about)
 
-    return fragment(legend([objective_name(name) for name in tones]), _one_each(answer, chart))
+    return fragment(legend([objectives.title(name) for name in tones]), _one_each(answer, chart))
 
 
 def _correlation_pairs(answer: pl.DataFrame) -> Html:
@@ -144,7 +144,7 @@ def _correlation_pairs(answer: pl.DataFrame) -> Html:
 
 
 def _downstream_pairs(answer: pl.DataFrame) -> Html:
-    names = [score_name(str(answer[key][0])) if len(answer) else "" for key in ("metric", "task")]
+    names = [title(str(answer[key][0])) if len(answer) else "" for key in ("metric", "task")]
     return _pairs(answer, "score", "result", (names[0], names[1]), False)
 
 
@@ -153,7 +153,7 @@ def _correlations(answer: pl.DataFrame, rows: str, columns: str) -> Html:
         down, across = _sets(here, rows), _sets(here, columns)
         values = _percent(here, rows, columns, down, across)
         runs = int(here["runs"].max() or 0)  # type: ignore[arg-type]
-        names = [score_name(name) for name in down], [short_name(name) for name in across]
+        names = [title(name) for name in down], [title(name, short=True) for name in across]
         return heat_table(values, *names, f"{data}, {runs} runs", low=-100, high=100, digits=0)
 
     return _one_each(answer, chart, "grid wide")
@@ -173,7 +173,7 @@ def _transfer(answer: pl.DataFrame) -> Html:
     made = []
     for metric in _sets(answer, "metric"):
         values = _percent(answer.filter(pl.col("metric") == metric), "source", "target", names, names)
-        made.append(heat_table(values, names, names, score_name(metric), low=-100, high=100, digits=0))
+        made.append(heat_table(values, names, names, title(metric), low=-100, high=100, digits=0))
     return tag("div", made, class_="grid")
 
 
@@ -187,8 +187,8 @@ def _score_spread(answer: pl.DataFrame) -> Html:
             groups = []
             for name, tone in tones.items():
                 values = rows.filter(pl.col("objective") == name)["value"].to_numpy().astype(float)
-                groups.append(Series(objective_name(name), values, np.zeros(len(values)), tone))
-            made.append(strips(groups, score_name(metric), x_label="score"))
+                groups.append(Series(objectives.title(name), values, np.zeros(len(values)), tone))
+            made.append(strips(groups, title(metric), x_label="score"))
         return made
 
     return _by_set(answer, charts)
@@ -205,7 +205,7 @@ def _variance_explained(answer: pl.DataFrame, published: pl.DataFrame | None) ->
                 here.filter(pl.col("by") == by).select("data", "metric", "explained", "noise").iter_rows()
             ):
                 value = np.nan if explained is None else float(explained)
-                rows.append(Bar(score_name(metric), value, tone, noise, printed.get((data, metric, by))))
+                rows.append(Bar(title(metric), value, tone, noise, printed.get((data, metric, by))))
             made.append(
                 bars(rows, by.capitalize().replace(" x ", " × "), x_label="percent of variance", top=100.0, left=150)
             )
@@ -230,7 +230,7 @@ def _method_scores(answer: pl.DataFrame) -> Html:
         best = {(a, b) for a, b, mark in here.select("method", "metric", "mark").iter_rows() if mark == "best"}
         values = np.array([[100 * means.get((a, b), np.nan) for b in metrics] for a in methods])
         marked = np.array([[(a, b) in best for b in metrics] for a in methods])
-        names = [short_name(name) for name in metrics]
+        names = [title(name, short=True) for name in metrics]
         return heat_table(values, methods, names, f"{data}, means in percent", high=100, digits=0, marked=marked)
 
     return _one_each(answer, chart, "grid wide")

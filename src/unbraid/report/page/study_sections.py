@@ -9,6 +9,7 @@ from pathlib import Path
 import polars as pl
 
 from unbraid.errors import UsageError
+from unbraid.evaluation import title
 from unbraid.files import read_json
 from unbraid.report.page.captions import ANSWERS, STUDY
 from unbraid.report.page.charts import bullet
@@ -18,7 +19,6 @@ from unbraid.report.page.run_sections import gaps
 from unbraid.report.page.shell import page
 from unbraid.report.page.study_charts import draw
 from unbraid.report.page.tables import data_table
-from unbraid.report.page.words import score_name
 from unbraid.study import ANALYSES, PRESETS, Coverage, StudyFolder, coverage, make_table, open_study
 from unbraid.study.analysis import METRICS, QUESTIONS, findings, metrics_of
 from unbraid.study.published import compare, imitated, load
@@ -179,7 +179,7 @@ _FAIR = (
 
 
 def _shown(column: str, value: object) -> object:
-    return score_name(value) if column == "metric" and isinstance(value, str) else value
+    return title(value) if column == "metric" and isinstance(value, str) else value
 
 
 def _runs(table: pl.DataFrame) -> Section | None:
@@ -192,7 +192,7 @@ def _runs(table: pl.DataFrame) -> Section | None:
         for row in table.select(*about, *numbers).head(_ROWS).iter_rows()
     ]
     more = f" The first {_ROWS:,} of {len(table):,}; all are in table.parquet." if len(table) > _ROWS else ""
-    columns = ["run", *about[1:], *(score_name(name) for name in numbers)]
+    columns = ["run", *about[1:], *(title(name) for name in numbers)]
     return section("Runs", figure(STUDY["runs"] + more, data_table(columns, rows, "Runs", filterable=True)))
 
 

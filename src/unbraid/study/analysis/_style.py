@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 
+from unbraid import objectives
 from unbraid.errors import UsageError
+from unbraid.evaluation import title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,39 +24,6 @@ PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#4
 OBJECTIVES = ("beta-vae", "factor-vae", "beta-tcvae", "dip-vae-i", "dip-vae-ii", "annealed-vae")
 INK, QUIET, GRID = "#1f2430", "#6b7280", "#e3e6eb"
 
-_LABELS = {
-    "beta-vae": "β-VAE",
-    "factor-vae": "FactorVAE",
-    "beta-tcvae": "β-TCVAE",
-    "dip-vae-i": "DIP-VAE-I",
-    "dip-vae-ii": "DIP-VAE-II",
-    "annealed-vae": "AnnealedVAE",
-    "slow-vae": "SlowVAE",
-    "gaussian-slow-vae": "Gaussian SlowVAE",
-    "ada-gvae": "Ada-GVAE",
-    "ada-ml-vae": "Ada-ML-VAE",
-    "pm-vae": "PM-VAE",
-    "pcl": "PCL",
-    "beta_vae": "BetaVAE score",
-    "factor_vae": "FactorVAE score",
-    "mig": "MIG",
-    "dci_disentanglement": "DCI disent.",
-    "dci_completeness": "DCI compl.",
-    "dci_informativeness": "DCI inform.",
-    "modularity": "Modularity",
-    "mcc": "MCC",
-    "sap": "SAP",
-    "irs": "IRS",
-    "udr": "UDR",
-    "explicitness": "Explicitness",
-    "reconstruction": "reconstruction",
-    "kl": "KL",
-    "elbo": "ELBO",
-    "gaussian_total_correlation": "total correlation",
-    "pairwise_mutual_information": "mutual information",
-    "lr_efficiency": "LR efficiency",
-    "gbt_efficiency": "GBT efficiency",
-}
 _STYLE = {
     "font.size": 9.0,
     "axes.titlesize": 9.5,
@@ -133,13 +102,11 @@ def label(name: str) -> str:
     """A column, objective or task as it stands in a plot.
 
     >>> label("gbt_1000"), label("beta-vae"), label("my-objective")
-    ('GBT 1000', 'β-VAE', 'my-objective')
+    ('GBT, 1000 labels', 'β-VAE', 'my-objective')
     """
-    learner, _, labels = name.partition("_")
-    if learner in ("lr", "gbt") and labels.isdigit():
-        return f"{learner.upper()} {labels}"
+    known = objectives.title(name)
     # Options of a data set go on lines of their own: in one line they would leave no room for the plot.
-    return _LABELS.get(name, name.replace(" @ ", "\n").replace(":", "\n"))
+    return known if known != name else title(name).replace(" @ ", "\n").replace(":", "\n")
 
 
 def colours(objectives: Iterable[str]) -> dict[str, str]:

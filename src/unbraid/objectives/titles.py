@@ -1,0 +1,43 @@
+"""What objectives are called in headings and on axes, and what they minimise in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from unbraid.objectives.base import find
+from unbraid.registry import summary
+
+__all__ = ["KL", "NLL", "about", "formula", "title"]
+
+NLL = "E[−log p(x|z)]"
+KL = "KL(q(z|x) ‖ p(z))"
+
+
+def title(name: str) -> str:
+    """An objective as papers write it; one without a title, or that is not known here, keeps its name.
+
+    >>> title("beta-vae"), title("my-objective")
+    ('β-VAE', 'my-objective')
+    """
+    cls = find(name)
+    return name if cls is None else cls.title
+
+
+def about(name: str) -> str:
+    """The first paragraph of its documentation."""
+    cls = find(name)
+    return "" if cls is None else summary(cls)
+
+
+def formula(name: str, options: Mapping[str, object]) -> str:
+    """What is minimised, with these options put in; empty for an objective that does not say.
+
+    >>> formula("beta-vae", {"beta": 4.0})
+    'E[−log p(x|z)] + 4 · KL(q(z|x) ‖ p(z))'
+    """
+    cls = find(name)
+    shown = {key: f"{value:g}" if isinstance(value, float) else str(value) for key, value in options.items()}
+    try:
+        return "" if cls is None else cls.formula.format(**shown)
+    except KeyError:  # a record from a version with other options
+        return ""
