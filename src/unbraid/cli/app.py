@@ -15,6 +15,14 @@ from unbraid.cli.data import data_get, data_list, data_show
 from unbraid.cli.evaluate import evaluate_command
 from unbraid.cli.evolve import evolve_run
 from unbraid.cli.explore import explore_command
+from unbraid.cli.listing import (
+    list_data,
+    list_measures,
+    list_metrics,
+    list_nets,
+    list_objectives,
+    list_streams,
+)
 from unbraid.cli.recursion import evolve_compare, evolve_status
 from unbraid.cli.report import report_command
 from unbraid.cli.sparse_theory import (
@@ -42,7 +50,7 @@ DESCRIPTION = """Representations that come apart into the factors behind the dat
 
 Start: unbraid train beta-vae --data sprites32 --beta 4 --steps 2000 --seed 0 --out runs/first
 
-Own objectives, networks and data sets: --plugin FILE.py with any command.
+Own objectives, networks, data sets, metrics and measures: --plugin FILE.py with any command.
 Completion: unbraid completion bash|zsh|fish. Version: unbraid --version"""
 
 SHELLS = ("bash", "zsh", "fish")
@@ -51,6 +59,7 @@ GROUPS = {
     "train": "Train an objective on a data set into a run folder, or go on with it.",
     "data": "Data sets: list, show, get, transitions.",
     "evolve": "Populations that copy their best members, alone or recursively: run, status, compare.",
+    "list": "What there is by name, plugins included: objectives, nets, data, metrics, measures, streams.",
     "study": "Many runs as one experiment: run, status, report.",
     "theory": "Theorems one can run: impossibility without a bias, why VAEs align, identifiability by sparse steps.",
 }
@@ -66,6 +75,14 @@ def commands() -> Tree:
         "explore": explore_command,
         "report": report_command,
         "data": {"list": data_list, "show": data_show, "get": data_get, "transitions": data_transitions},
+        "list": {
+            "objectives": list_objectives,
+            "nets": list_nets,
+            "data": list_data,
+            "metrics": list_metrics,
+            "measures": list_measures,
+            "streams": list_streams,
+        },
         "study": {"run": study_run, "status": study_status, "report": study_report},
         "theory": {
             "impossibility": theory_impossibility,

@@ -11,7 +11,16 @@ from unbraid.errors import UsageError
 from unbraid.options import Named, check_options
 from unbraid.registry import Registry
 
-__all__ = ["Batch", "IndependentStream", "Stream", "counter_rng", "make_stream", "register_stream", "stream_names"]
+__all__ = [
+    "Batch",
+    "IndependentStream",
+    "Stream",
+    "counter_rng",
+    "get_stream",
+    "make_stream",
+    "register_stream",
+    "stream_names",
+]
 
 Maker = TypeVar("Maker", bound=Callable[..., Any])
 
@@ -94,6 +103,11 @@ class IndependentStream:
 def stream_names() -> list[str]:
     """The kinds of stream an objective can ask for."""
     return _STREAMS.names()
+
+
+def get_stream(kind: str) -> Callable[..., Stream]:
+    """What makes the streams of a kind."""
+    return _STREAMS[kind]
 
 
 def make_stream(needs: Named | str, dataset: Dataset, batch_size: int, seed: int) -> Stream:

@@ -13,7 +13,7 @@ from unbraid.nets.likelihood import Bernoulli, GaussianPixels, Likelihood, likel
 from unbraid.nets.mlp import fc, linear, mlp
 from unbraid.nets.posterior import Gaussian
 from unbraid.nets.predictors import build_predictor
-from unbraid.nets.registry import Shape, build, names, register
+from unbraid.nets.registry import Shape, build, get, names, register
 from unbraid.nets.slow import slow
 from unbraid.nets.stacked import Stacked, can_stack
 from unbraid.nets.stride2 import fast_kernels
@@ -49,6 +49,7 @@ __all__ = [
     "fast_kernels",
     "fc",
     "full_heads",
+    "get",
     "glorot",
     "kaiming",
     "likelihood",

@@ -11,7 +11,7 @@ from unbraid.nets.initialise import seeded
 from unbraid.options import check_options, parse_name
 from unbraid.registry import Registry
 
-__all__ = ["Shape", "build", "names", "register"]
+__all__ = ["Shape", "build", "get", "names", "register"]
 
 Shape = tuple[int, ...]
 """Height, width, channels."""
@@ -45,6 +45,11 @@ def register(name: str) -> Callable[[Builder], Builder]:
 def names() -> list[str]:
     """All registered names."""
     return _BUILDERS.names()
+
+
+def get(name: str) -> Builder:
+    """The function registered under a name."""
+    return _BUILDERS[name]
 
 
 def build(

@@ -1,8 +1,8 @@
 """Networks that predict: classes, or factors. A file dropped into this folder is found."""
 
-from unbraid.nets.predictors.registry import build_predictor, names, register
+from unbraid.nets.predictors.registry import build_predictor, get, names, register
 from unbraid.registry import import_modules
 
-__all__ = ["build_predictor", "names", "register"]
+__all__ = ["build_predictor", "get", "names", "register"]
 
 import_modules(__name__)

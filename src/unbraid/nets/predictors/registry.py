@@ -11,7 +11,7 @@ from unbraid.nets.initialise import seeded
 from unbraid.options import Named, check_options
 from unbraid.registry import Registry
 
-__all__ = ["Builder", "build_predictor", "names", "register"]
+__all__ = ["Builder", "build_predictor", "get", "names", "register"]
 
 Builder = Callable[..., nn.Module]
 
@@ -36,6 +36,11 @@ def register(name: str) -> Callable[[Builder], Builder]:
 def names() -> list[str]:
     """All registered predictors."""
     return PREDICTORS.names()
+
+
+def get(name: str) -> Builder:
+    """The function registered under a name."""
+    return PREDICTORS[name]
 
 
 def build_predictor(

@@ -1,0 +1,109 @@
+"""unbraid list KIND: everything that goes by a name, those of plugins included."""
+
+from __future__ import annotations
+
+import json as json_module
+
+from unbraid.registry import summary
+
+__all__ = [
+    "list_data",
+    "list_measures",
+    "list_metrics",
+    "list_nets",
+    "list_objectives",
+    "list_streams",
+]
+
+
+def list_objectives(json: bool = False) -> None:
+    """List what models can be trained by: `unbraid train NAME`.
+
+    Args:
+        json: Print one JSON array instead of a table.
+    """
+    from unbraid import objectives
+
+    _show([_row(name, title=objectives.title(name), about=objectives.about(name)) for name in objectives.names()], json)
+
+
+def list_nets(json: bool = False) -> None:
+    """List the networks: pairs of encoder and decoder, and predictors, for `unbraid train OBJECTIVE --net NAME`.
+
+    Args:
+        json: Print one JSON array instead of a table.
+    """
+    from unbraid import nets
+    from unbraid.nets import predictors
+
+    pairs = [_row(name, kind="encoder and decoder", about=summary(nets.get(name))) for name in nets.names()]
+    others = [_row(name, kind="predictor", about=summary(predictors.get(name))) for name in predictors.names()]
+    _show(pairs + others, json)
+
+
+def list_data(json: bool = False) -> None:
+    """List the data sets; `unbraid data list` says more of each.
+
+    Args:
+        json: Print one JSON array instead of a table.
+    """
+    from unbraid import data
+
+    entries = [data.entry(name) for name in data.names()]
+    _show([_row(entry.name, size=entry.size, title=entry.card.title) for entry in entries], json)
+
+
+def list_metrics(json: bool = False) -> None:
+    """List the scores of codes: `unbraid evaluate RUN --metrics NAME,NAME`.
+
+    Args:
+        json: Print one JSON array instead of a table.
+    """
+    from unbraid.metrics import METRICS
+
+    _show([_row(entry.name, title=entry.title, about=entry.about) for entry in METRICS.values()], json)
+
+
+def list_measures(json: bool = False) -> None:
+    """List what can be asked of a finished run: `unbraid evaluate RUN --measures NAME`, and in study files.
+
+    Args:
+        json: Print one JSON array instead of a table.
+    """
+    from unbraid import evaluation
+
+    found = {name: evaluation.get(name) for name in evaluation.names()}
+    _show([_row(name, title=cls.title, about=summary(cls)) for name, cls in found.items()], json)
+
+
+def list_streams(json: bool = False) -> None:
+    """List the kinds of batches that an objective can ask for.
+
+    Args:
+        json: Print one JSON array instead of a table.
+    """
+    from unbraid import data
+
+    _show([_row(name, about=summary(data.get_stream(name))) for name in data.stream_names()], json)
+
+
+def _row(name: str, **columns: str) -> dict[str, str]:
+    return {"name": name} | {key: text.replace("``", "") for key, text in columns.items()}
+
+
+def _show(rows: list[dict[str, str]], json: bool) -> None:
+    if json or not rows:
+        print(json_module.dumps(rows, indent=2, ensure_ascii=False) if json else "none yet")
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, show_header=False)
+    *narrow, last = rows[0]
+    for key in narrow:
+        table.add_column(no_wrap=True, style="bold" if key == "name" else "")
+    table.add_column(last, overflow="fold")
+    for row in rows:
+        table.add_row(*("" if key == "title" and text == row["name"] else text for key, text in row.items()))
+    console = Console(highlight=False, markup=False)
+    (console if console.is_terminal else Console(highlight=False, markup=False, width=160)).print(table)
