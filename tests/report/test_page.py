@@ -22,8 +22,8 @@ QUICK = Choices(metrics=("mig", "mcc", "modularity"))
 @pytest.fixture(scope="module")
 def scored(small_run, tmp_path_factory):
     """A run with scores of every kind stored: with a ceiling, without, with parts, and no number at all."""
+    from unbraid.evaluation import summarise
     from unbraid.metrics import evaluate
-    from unbraid.training import summarise
 
     path = tmp_path_factory.mktemp("scored") / "run"
     shutil.copytree(small_run.path, path)

@@ -9,10 +9,11 @@ from PIL import Image
 
 from unbraid.cli.app import main
 from unbraid.errors import UsageError
+from unbraid.evaluation import summarise
 from unbraid.metrics import evaluate
 from unbraid.objectives import make
 from unbraid.theory import bijection, entangle
-from unbraid.training import summarise, train
+from unbraid.training import train
 
 PLUGIN = str(Path(__file__).parents[1] / "dots.py")
 

@@ -7,8 +7,9 @@ import pytest
 
 import unbraid
 from unbraid.errors import UsageError
+from unbraid.evaluation import summarise
 from unbraid.objectives import AE, BetaVAE
-from unbraid.training import open_run, summarise
+from unbraid.training import open_run
 
 
 @pytest.fixture(scope="module")

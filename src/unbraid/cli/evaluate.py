@@ -15,8 +15,9 @@ from unbraid.errors import UsageError
 
 if TYPE_CHECKING:
     from unbraid.data import ImageDataset
+    from unbraid.evaluation import Summary
     from unbraid.metrics import Score
-    from unbraid.training import Run, Summary
+    from unbraid.training import Run
 
 __all__ = ["evaluate_command"]
 
@@ -88,10 +89,11 @@ def _evaluate_run(
     quiet: bool,
 ) -> dict[str, Any]:
     from unbraid.data import load
+    from unbraid.evaluation import summarise
     from unbraid.files import write_json
     from unbraid.metrics import evaluate, has_no_factors
     from unbraid.report.matrix import save_matrices
-    from unbraid.training import open_run, summarise
+    from unbraid.training import open_run
 
     run = open_run(path)
     dataset = load(data) if data else run.data()

@@ -16,6 +16,7 @@ from unbraid.evaluation.base import (
 )
 from unbraid.evaluation.measuring import FOLDER, Measured, measure, measure_group, read_rows, read_share
 from unbraid.evaluation.models import Function
+from unbraid.evaluation.summary import ACTIVE, Summary, summarise
 from unbraid.evaluation.titles import title
 from unbraid.evaluation.verdicts import Verdict, verdict
 from unbraid.registry import import_modules
@@ -23,6 +24,7 @@ from unbraid.registry import import_modules
 import_modules(__name__)
 
 __all__ = [
+    "ACTIVE",
     "FOLDER",
     "Condition",
     "Function",
@@ -31,6 +33,7 @@ __all__ = [
     "Measured",
     "Row",
     "Scores",
+    "Summary",
     "Verdict",
     "get",
     "make",
@@ -43,6 +46,7 @@ __all__ = [
     "register",
     "say",
     "settings_of",
+    "summarise",
     "title",
     "verdict",
 ]

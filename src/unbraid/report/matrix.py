@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from unbraid.errors import UsageError
-from unbraid.training import ACTIVE
+from unbraid.evaluation import ACTIVE
 
 __all__ = ["save_matrices"]
 

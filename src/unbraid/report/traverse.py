@@ -11,8 +11,9 @@ import numpy as np
 
 from unbraid.data import ImageDataset, counter_rng
 from unbraid.errors import UsageError
+from unbraid.evaluation import ACTIVE
 from unbraid.report.tiles import captioned, enlarge, labelled_rows
-from unbraid.training import ACTIVE, Run
+from unbraid.training import Run
 
 __all__ = ["Traversal", "TraversalKind", "save_animation", "save_grid", "traverse"]
 

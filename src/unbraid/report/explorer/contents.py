@@ -12,11 +12,12 @@ import numpy as np
 
 from unbraid.data import ImageDataset, counter_rng
 from unbraid.errors import UsageError
+from unbraid.evaluation import ACTIVE
 from unbraid.files import read_json
 from unbraid.metrics import mig
 from unbraid.report.explorer.networks import decoder_onnx, encoder_onnx
 from unbraid.report.page.folder import read_history
-from unbraid.training import ACTIVE, Run, open_run
+from unbraid.training import Run, open_run
 from unbraid.training.run import CHECKPOINT, HISTORY, INFO
 
 __all__ = ["FILES", "Contents", "look_at"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from unbraid import objectives
+from unbraid.evaluation import ACTIVE
 from unbraid.report.page.axes import number
 from unbraid.report.page.captions import RUN
 from unbraid.report.page.charts import Bar, Series, bars, scatter
@@ -13,7 +14,6 @@ from unbraid.report.page.matching import match
 from unbraid.report.page.model import Look
 from unbraid.report.page.pictures import pairs, strip
 from unbraid.report.page.tables import heat_table
-from unbraid.training import ACTIVE
 
 __all__ = [
     "active_latents",

@@ -10,11 +10,12 @@ import numpy as np
 
 from unbraid.data import ImageDataset, counter_rng, load
 from unbraid.errors import UsageError
+from unbraid.evaluation import ACTIVE
 from unbraid.metrics import METRICS, Score, evaluate
 from unbraid.objectives import Objective
 from unbraid.report.page.folder import Folder, Gap
 from unbraid.report.traverse import Traversal, traverse
-from unbraid.training import ACTIVE, Run, open_run
+from unbraid.training import Run, open_run
 from unbraid.training.run import CHECKPOINT
 
 __all__ = ["QUICK", "Choices", "Look", "look"]

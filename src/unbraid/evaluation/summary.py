@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from unbraid.data import ImageDataset, counter_rng
 from unbraid.errors import UsageError
-from unbraid.training.run import Run
+
+if TYPE_CHECKING:
+    from unbraid.training import Run
 
 __all__ = ["ACTIVE", "Summary", "summarise"]
 
