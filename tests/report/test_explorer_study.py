@@ -48,12 +48,14 @@ def study(tmp_path_factory):
         assert train_index(str(folder), index) == "done"
         assert evaluate_index(str(folder), index) == "done"
     (folder / "runs/00002/checkpoint.safetensors").unlink()
-    (folder / "runs/00002/codes.npz").unlink()
+    for path in (folder / "runs/00002/scores").glob("udr-*.npz"):
+        path.unlink()
     return folder
 
 
 def scores(study, index):
-    return json.loads((study / f"runs/{index:05d}/scores-mean.json").read_text())["scores"]
+    (path,) = (study / f"runs/{index:05d}/scores").glob("disentanglement-*.json")
+    return json.loads(path.read_text())["rows"][0]["scores"]
 
 
 def test_the_record_has_a_row_per_begun_run_with_its_scores(study):

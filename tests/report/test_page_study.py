@@ -127,7 +127,8 @@ def test_a_study_is_not_compared_with_runs(study):
 
 def test_a_run_of_a_study_shows_the_scores_that_the_study_measured(study):
     page = check_page(make_report([study / "runs" / "00000"]))
-    assert "Read from scores-mean.json" in page.text
-    stored = json.loads((study / "runs" / "00000" / "scores-mean.json").read_text())["scores"]
+    (path,) = (study / "runs" / "00000" / "scores").glob("disentanglement-*.json")
+    assert f"Read from scores/{path.name} (mean codes)" in page.text
+    stored = json.loads(path.read_text())["rows"][0]["scores"]
     shown = {a["data-score"]: float(a["data-value"]) for a in page.all("td") if "data-score" in a}
     assert shown["mig"] == stored["mig"]["value"]

@@ -3,9 +3,10 @@
 import pytest
 
 from unbraid.errors import UsageError
+from unbraid.evaluation import UDR, Disentanglement, Losses
 from unbraid.metrics import METRICS
 from unbraid.options import Named
-from unbraid.study import PRESETS, parse_study, read_study
+from unbraid.study import PRESETS, Study, parse_study, read_study
 from unbraid.study.file import KEYS
 from unbraid.study.method import batch_size_of, objective_of
 
@@ -34,8 +35,9 @@ def test_a_study_is_the_product_of_its_axes():
     assert study.settings[2].options == {"latents": 5, "gamma": 10, "c_max": 5}
     assert study.seeds == (0, 1, 2)
     assert study.batch_size == 64
-    assert study.evaluation.metrics == ("mig", "dci")  # in the order of the list of scores
-    assert (study.evaluation.train, study.evaluation.test) == (300, 5000)
+    scores, losses, agreement = (entry.measure for entry in study.measures)
+    assert scores == Disentanglement(metrics=("mig", "dci"), train=300)
+    assert (losses, agreement) == (Losses(), UDR())
 
 
 def test_a_list_of_objectives_takes_their_published_sweeps():
@@ -56,11 +58,36 @@ def test_networks_and_numbers_of_steps_can_be_axes():
 
 def test_all_metrics_are_those_of_single_models():
     study = parse_study('data = "mini-sprites"\nsteps = 1\nobjectives = ["vae"]', "s")
-    assert set(study.evaluation.metrics) == set(METRICS) - {"udr"}
+    assert set(study.measures[0].measure.metrics) == set(METRICS) - {"udr"}
     without = parse_study(
         'data = "mini-sprites"\nsteps = 1\nobjectives = ["vae"]\n[evaluation]\ndownstream = false', "s"
     )
-    assert set(study.evaluation.metrics) - set(without.evaluation.metrics) == {"downstream"}
+    assert set(study.measures[0].measure.metrics) - set(without.measures[0].measure.metrics) == {"downstream"}
+
+
+MEASURES = """
+[measures.disentanglement]
+metrics = ["mig"]
+data = ["training", "sprites16"]
+[measures.summary]
+images = 7
+seed = 3
+"""
+
+
+def test_measures_can_be_named_with_settings_data_and_seeds():
+    start = 'data = "mini-sprites"\nsteps = 1\nobjectives = ["vae"]\n'
+    study = parse_study(start + MEASURES, "s")
+    assert [entry.measure.name for entry in study.measures] == ["disentanglement", "summary"]
+    assert [entry.data for entry in study.measures] == [("training", "sprites16"), ()]
+    assert [entry.seed for entry in study.measures] == [0, 3]
+    assert study.measures[1].measure.images == 7
+    both = parse_study(start + "[evaluation]\ntrain = 50\n[measures.summary]", "s")
+    assert [entry.measure.name for entry in both.measures] == ["disentanglement", "losses", "udr", "summary"]
+    listed = parse_study(start + 'measures = ["summary", "losses:batches=4"]', "s")
+    assert [entry.measure.name for entry in listed.measures] == ["summary", "losses"]
+    assert listed.measures[1].measure.batches == 4
+    assert Study.from_json(study.to_json(), "s").measures == study.measures
 
 
 @pytest.mark.parametrize(
@@ -78,10 +105,15 @@ def test_all_metrics_are_those_of_single_models():
         ("beta = [1, 4]", "beta = [1]\nlatents = [2]", ("latents and beta", "one option can be swept")),
         ("latents = 5", "latent = 5", ("objectives.beta-vae", "did you mean 'latents'")),
         ('"sprites16"', '"sprite16"', ("data", "did you mean 'sprites16'")),
-        ('"mig"', '"mgi"', ("evaluation.metrics", "did you mean 'mig'")),
+        ('"mig"', '"mgi"', ("evaluation", "did you mean 'mig'")),
         ("train = 300", "trian = 300", ("evaluation.trian", "did you mean 'train'")),
-        ("train = 300", 'representations = ["maen"]', ("evaluation.representations", "did you mean 'mean'")),
-        ("train = 300", "options.sap.x = 1", ("evaluation.options.sap", "not among the chosen")),
+        ("train = 300", 'representations = ["maen"]', ("evaluation", "did you mean 'mean'")),
+        ("train = 300", "options.sap.x = 1", ("options.sap", "not among the chosen")),
+        ("[evaluation]", "[measures.accurac]\n[evaluation]", ("measures.accurac", "unknown measure")),
+        ("[evaluation]", "[measures.udr]\n[evaluation]", ("measures.udr", "twice")),
+        ("[evaluation]", "[measures.summary]\nimage = 3\n[evaluation]", ("measures.summary", "mean 'images'")),
+        ("[evaluation]", '[measures.summary]\ndata = "sprite16"\n[evaluation]', ("summary.data", "'sprites16'")),
+        ("[evaluation]", "[measures.summary]\nseed = -1\n[evaluation]", ("measures.summary.seed", "at least 0")),
         ("[options]", "[options", ("not readable as TOML",)),
     ],
 )

@@ -14,10 +14,13 @@ from unbraid.evaluation.base import (
     say,
     settings_of,
 )
+from unbraid.evaluation.disentanglement import Disentanglement
+from unbraid.evaluation.losses import Losses, losses_after_training
 from unbraid.evaluation.measuring import FOLDER, Measured, measure, measure_group, read_rows, read_share
-from unbraid.evaluation.models import Function
-from unbraid.evaluation.summary import ACTIVE, Summary, summarise
+from unbraid.evaluation.models import Function, representations_of
+from unbraid.evaluation.summary import ACTIVE, Summary, SummaryMeasure, summarise
 from unbraid.evaluation.titles import title
+from unbraid.evaluation.udr import UDR, shared_codes
 from unbraid.evaluation.verdicts import Verdict, verdict
 from unbraid.registry import import_modules
 
@@ -26,16 +29,21 @@ import_modules(__name__)
 __all__ = [
     "ACTIVE",
     "FOLDER",
+    "UDR",
     "Condition",
+    "Disentanglement",
     "Function",
     "GroupMeasure",
+    "Losses",
     "Measure",
     "Measured",
     "Row",
     "Scores",
     "Summary",
+    "SummaryMeasure",
     "Verdict",
     "get",
+    "losses_after_training",
     "make",
     "measure",
     "measure_group",
@@ -44,8 +52,10 @@ __all__ = [
     "read_rows",
     "read_share",
     "register",
+    "representations_of",
     "say",
     "settings_of",
+    "shared_codes",
     "summarise",
     "title",
     "verdict",

@@ -15,14 +15,13 @@ if TYPE_CHECKING:
     from unbraid.data import ImageDataset
     from unbraid.training import Run
 
-__all__ = ["Function", "as_run", "describe_run", "fingerprint_data"]
+__all__ = ["Function", "as_run", "describe_run", "describes", "fingerprint_data", "representations_of"]
 
 
 class Function:
     """A function from uint8 images to arrays in the place of a run: its values pass for codes and for predictions."""
 
     path = None
-    representations = ("mean",)
 
     def __init__(self, function: Callable[[np.ndarray], Any]) -> None:
         self.function = function
@@ -56,6 +55,20 @@ def as_run(run_or_function: Any) -> Run:
     return cast(Run, Function(run_or_function))
 
 
+def describes(run: Run) -> bool:
+    """Whether a model tells something of images by itself: reconstruction losses, KL; see ``Objective.describe``."""
+    from unbraid.objectives import Objective
+
+    return not isinstance(run, Function) and type(run.objective).describe is not Objective.describe
+
+
+def representations_of(run: Run) -> tuple[str, ...]:
+    """The codes of an image that a model knows; none if it does not encode."""
+    if isinstance(run, Function):
+        return ("mean",)
+    return run.objective.representations if run.can("encode") else ()
+
+
 def describe_run(run: Run) -> dict[str, Any]:
     """Which state of a run was measured: its step, and a hash of its checkpoint."""
     from unbraid.training import CHECKPOINT
@@ -73,10 +86,9 @@ def fingerprint_data(data: ImageDataset) -> dict[str, Any]:
 
     digest = hashlib.sha256()
     index = np.arange(len(data)) if len(data) <= 100_000 else np.linspace(0, len(data) - 1, 10_000).astype(np.int64)
-    for name in ("factors", "labels"):
-        if getattr(data, f"has_{name}", hasattr(data, name)):
-            values = getattr(data, name)
-            array = np.ascontiguousarray(values(index) if callable(values) else values)
+    for name, known, values in (("factors", data.has_factors, data.factors), ("labels", data.has_labels, data.labels)):
+        if known:
+            array = np.ascontiguousarray(values(index))
             digest.update(f"{name} {array.dtype} {array.shape}".encode())
             digest.update(array.tobytes())
     about = describe_data(data)

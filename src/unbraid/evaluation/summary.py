@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -9,11 +10,14 @@ import numpy as np
 
 from unbraid.data import ImageDataset, counter_rng
 from unbraid.errors import UsageError
+from unbraid.evaluation.base import Measure, Row, register
+from unbraid.evaluation.models import describes
+from unbraid.metrics import Score
 
 if TYPE_CHECKING:
     from unbraid.training import Run
 
-__all__ = ["ACTIVE", "Summary", "summarise"]
+__all__ = ["ACTIVE", "Summary", "SummaryMeasure", "summarise"]
 
 ACTIVE = 0.01
 """A latent is active when its KL divergence to the prior is above this many nats on average (Duan et al., 2020)."""
@@ -45,6 +49,16 @@ class Summary:
             return None
         return [int(j) for j in np.argsort(-self.kl_per_latent, kind="stable") if self.kl_per_latent[j] > ACTIVE]
 
+    @classmethod
+    def from_scores(cls, scores: Mapping[str, Any], images: int) -> Summary:
+        """The summary behind what the measure ``summary`` gives."""
+        reconstruction, kl = scores.get("reconstruction"), scores.get("kl")
+        return cls(
+            images,
+            None if reconstruction is None else float(reconstruction),
+            None if kl is None else np.asarray(kl.parts["per_latent"], dtype=np.float64),
+        )
+
     def to_json(self) -> dict[str, Any]:
         return {
             "images": self.images,
@@ -68,3 +82,30 @@ def summarise(run: Run, data: ImageDataset, *, images: int = 2000, seed: int = 0
         None if reconstruction is None else float(reconstruction.mean(dtype=np.float64)),
         None if kl is None else kl.mean(axis=0, dtype=np.float64),
     )
+
+
+@register("summary")
+@dataclass(frozen=True)
+class SummaryMeasure(Measure):
+    """Reconstruction, KL and active latents on images drawn from the data."""
+
+    title = "Reconstruction and KL"
+    needs = "a model that judges images without labels"
+    images: int = 2000
+    """How many are drawn."""
+
+    def applies(self, run: Run, data: ImageDataset) -> bool:
+        return describes(run)
+
+    def rows(self, run: Run, data: ImageDataset, seed: int) -> Iterator[Row]:
+        found = summarise(run, data, images=self.images, seed=seed)
+        scores: dict[str, Score | float] = {}
+        if found.reconstruction is not None:
+            scores["reconstruction"] = found.reconstruction
+        if found.kl is not None:
+            scores["kl"] = Score("kl", found.kl, parts={"per_latent": found.kl_per_latent})
+            scores["active"] = float(len(found.active or ()))
+        if found.elbo is not None:
+            scores["elbo"] = found.elbo
+        if scores:
+            yield {}, scores

@@ -1,7 +1,7 @@
 """Scores of codes against factors, on plain arrays; nothing here knows of models, files or torch."""
 
 from unbraid.metrics._evaluate import evaluate, score_codes
-from unbraid.metrics._off_grid import has_no_factors
+from unbraid.metrics._off_grid import allowed_metrics, has_no_factors
 from unbraid.metrics._registry import METRICS, Metric, register
 from unbraid.metrics._score import Score
 from unbraid.metrics._titles import title_of
@@ -34,6 +34,7 @@ __all__ = [
     "METRICS",
     "Metric",
     "Score",
+    "allowed_metrics",
     "beta_vae",
     "dci",
     "dci_es",

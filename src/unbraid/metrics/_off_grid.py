@@ -1,7 +1,7 @@
 """Scores on data without a grid of factors: they were measured, so that only their order counts, or there are none."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from typing import Any, Protocol, TypeGuard
 
 import numpy as np
@@ -11,7 +11,15 @@ from unbraid.metrics._encode import MeasuredData, Representation, encode_index, 
 from unbraid.metrics._registry import Metric, choose
 from unbraid.metrics._score import Score, generator
 
-__all__ = ["PlainData", "applicable", "evaluate_off_grid", "has_measured_factors", "has_no_factors", "without_factors"]
+__all__ = [
+    "PlainData",
+    "allowed_metrics",
+    "applicable",
+    "evaluate_off_grid",
+    "has_measured_factors",
+    "has_no_factors",
+    "without_factors",
+]
 
 
 class PlainData(Protocol):
@@ -52,6 +60,14 @@ def applicable(
             raise UsageError("the data set shows a single image; a score of codes needs at least two different ones")
         return []
     return fitting
+
+
+def allowed_metrics(names: Iterable[str], data: Any, representation: Representation = "mean") -> list[str]:
+    """Those of these scores that make sense on a data set: all on a grid of factors, fewer where there is none."""
+    chosen = choose(names, ())
+    if has_measured_factors(data) or has_no_factors(data):
+        chosen = applicable(chosen, data, representation, by_name=False)
+    return [entry.name for entry in chosen]
 
 
 def without_factors(chosen: Sequence[Metric], *, by_name: bool) -> list[Metric]:

@@ -58,6 +58,10 @@ class Score:
         """The same score with more said about how it was computed."""
         return replace(self, settings={**self.settings, **settings})
 
+    def without_settings(self, *names: str) -> "Score":
+        """The same score with less said about how it was computed."""
+        return replace(self, settings={key: value for key, value in self.settings.items() if key not in names})
+
     def to_json(self) -> dict[str, Any]:
         """Plain dictionaries, lists and numbers, ready for ``json.dump``; ``nan`` becomes ``None``."""
         return {

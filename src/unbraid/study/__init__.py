@@ -11,40 +11,60 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from unbraid.study.analysis import ANALYSES as ANALYSES
     from unbraid.study.analysis import answer_all as answer_all
+    from unbraid.study.conditions import condition_rows as condition_rows
+    from unbraid.study.evaluation import EVALUATION as EVALUATION
+    from unbraid.study.evaluation import Answered as Answered
+    from unbraid.study.evaluation import answers_of as answers_of
     from unbraid.study.evaluation import evaluate_run as evaluate_run
+    from unbraid.study.evaluation import own_scores as own_scores
     from unbraid.study.file import parse_study as parse_study
     from unbraid.study.file import read_study as read_study
     from unbraid.study.folder import StudyFolder as StudyFolder
+    from unbraid.study.folder import begin_study as begin_study
     from unbraid.study.folder import open_study as open_study
     from unbraid.study.grid import Evaluation as Evaluation
     from unbraid.study.grid import RunSpec as RunSpec
     from unbraid.study.grid import Setting as Setting
     from unbraid.study.grid import Study as Study
+    from unbraid.study.grid import usual_measures as usual_measures
     from unbraid.study.markdown import write_markdown as write_markdown
     from unbraid.study.presets import PRESETS as PRESETS
     from unbraid.study.runner import Coverage as Coverage
     from unbraid.study.runner import coverage as coverage
     from unbraid.study.runner import run_study as run_study
+    from unbraid.study.table import TABLE as TABLE
+    from unbraid.study.table import answers_by_run as answers_by_run
+    from unbraid.study.table import condition_columns as condition_columns
     from unbraid.study.table import make_table as make_table
     from unbraid.study.table import write_table as write_table
 
 _HOMES = {
     "ANALYSES": "analysis",
+    "Answered": "evaluation",
     "Coverage": "runner",
+    "EVALUATION": "evaluation",
     "Evaluation": "grid",
     "PRESETS": "presets",
     "RunSpec": "grid",
     "Setting": "grid",
     "Study": "grid",
     "StudyFolder": "folder",
+    "TABLE": "table",
     "answer_all": "analysis",
+    "answers_by_run": "table",
+    "answers_of": "evaluation",
+    "begin_study": "folder",
+    "condition_columns": "table",
+    "condition_rows": "conditions",
     "coverage": "runner",
     "evaluate_run": "evaluation",
     "make_table": "table",
     "open_study": "folder",
+    "own_scores": "evaluation",
     "parse_study": "file",
     "read_study": "file",
     "run_study": "runner",
+    "usual_measures": "grid",
     "write_markdown": "markdown",
     "write_table": "table",
 }

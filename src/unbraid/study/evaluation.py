@@ -1,122 +1,103 @@
-"""Measure a finished run: scores of its mean and sampled codes, its losses at the end of training, codes for UDR."""
+"""Measure a finished run of a study, and read what was measured.
+
+The answers lie in the run's folder as :func:`unbraid.evaluation.measure` stores them; ``evaluation.json``, written
+last, says which of them belong to the study as it is now.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import torch
-
-from unbraid.data import ImageDataset, counter_rng, make_stream
 from unbraid.errors import UsageError
-from unbraid.files import replace_file, write_json
-from unbraid.metrics import METRICS, Score, evaluate
-from unbraid.objectives import Inputs
-from unbraid.study.folder import EVALUATION, codes_file, scores_file
-from unbraid.study.grid import Evaluation, Representation
-from unbraid.training import Run, numerics
-from unbraid.training.loop import NOISE
+from unbraid.evaluation import FOLDER, Condition, GroupMeasure, Scores, measure, read_rows
+from unbraid.files import read_json, write_json
+from unbraid.metrics import Score
+from unbraid.study.earlier import earlier_answers, earlier_measures
+from unbraid.study.grid import TRAINING, Evaluation
 
-__all__ = ["evaluate_run", "losses_after_training", "score_run", "shared_codes"]
+if TYPE_CHECKING:
+    from unbraid.data import ImageDataset
+    from unbraid.training import Run
 
-CLOCKS = ("seconds", "encoding_seconds")
-"""Settings of a score that differ from one computation to the next; left out, so that equal runs give equal bytes."""
+__all__ = ["EVALUATION", "Answered", "answers_of", "evaluate_run", "is_evaluated", "own_scores"]
+
+EVALUATION = "evaluation.json"
 
 
-def evaluate_run(run: Run, data: ImageDataset, evaluation: Evaluation, settings: Mapping[str, Any]) -> None:
-    """Measure a run and write the results into its folder; ``evaluation.json``, written last, says all are there."""
+@dataclass(frozen=True)
+class Answered:
+    """What one measure says of a run on one data set."""
+
+    evaluation: Evaluation
+    on: str | None
+    """The data set that was named; ``None`` if none was."""
+    rows: tuple[tuple[Condition, Scores], ...]
+    source: Path | None = None
+    """The file it was read from; for a group measure it holds what was kept of the run."""
+
+    @property
+    def share(self) -> Path | None:
+        return self.source if isinstance(self.evaluation.measure, GroupMeasure) else None
+
+
+def evaluate_run(run: Run, evaluations: Sequence[Evaluation], load: Callable[[str | None], ImageDataset]) -> None:
+    """Ask a run all measures of a study; ``load`` gives data by name, the run's own for ``None``."""
     (run.path / EVALUATION).unlink(missing_ok=True)
-    codes, kl = shared_codes(run, data, images=evaluation.images, seed=evaluation.seed)
-    arrays: dict[str, Any] = {"codes": codes} | ({} if kl is None else {"kl": kl})
-    with replace_file(codes_file(run.path)) as temporary, temporary.open("wb") as file:
-        np.savez(file, **arrays)
-    for representation in evaluation.representations:
-        if representation not in run.objective.representations:
-            continue
-        scores = score_run(run, data, evaluation, representation)
-        record = {name: _without_clocks(score.to_json()) for name, score in scores.items()}
-        write_json(
-            scores_file(run.path, representation),
-            {"representation": representation, "data": data.name, "seed": evaluation.seed, "scores": record},
-        )
-    record = {"settings": dict(settings), "losses": losses_after_training(run, data, batches=evaluation.batches)}
-    write_json(run.path / EVALUATION, record)
+    record: list[dict[str, Any]] = []
+    for entry in evaluations:
+        answers = []
+        for on in entry.data or (None,):
+            found = measure(run, load(None if on == TRAINING else on), entry.measure, seed=entry.seed)
+            path = found[entry.measure.name].path if found else None
+            answers.append({"on": on, "file": None if path is None else path.name})
+        record.append({**entry.to_json(), "answers": answers})
+    write_json(run.path / EVALUATION, {"format": 2, "step": int(run.info["step"]), "measures": record})
 
 
-def score_run(run: Run, data: ImageDataset, evaluation: Evaluation, representation: Representation) -> dict[str, Score]:
-    """The chosen scores that the data allow: on tracks those by rank, without factors those of the codes alone."""
-    if data.has_factors:
-        points = None if evaluation.points is None else (evaluation.points, max(evaluation.points // 2, 2))
-        names = evaluation.metrics
-        if data.factor_sizes is None:
-            names = tuple(name for name in names if METRICS[name].by_rank or METRICS[name].needs == "codes")
-        return evaluate(
-            run,
-            data,
-            metrics=names,
-            representation=representation,
-            train=evaluation.train,
-            test=evaluation.test,
-            points=points,
-            options={name: own for name, own in evaluation.options.items() if name in names},
-            seed=evaluation.seed,
-        )
-    rng = counter_rng(evaluation.seed, 0)
-    images = data.images(data.sample_index(evaluation.train, rng), rng)
-    codes = run.encode(images, kind=representation, seed=evaluation.seed)
-    return {
-        name: METRICS[name].function(codes, seed=evaluation.seed, **evaluation.options.get(name, {}))
-        for name in evaluation.metrics
-        if METRICS[name].needs == "codes"
-    }
+def is_evaluated(run: Path, evaluations: Sequence[Evaluation]) -> bool:
+    """Whether a run's folder holds the answers of just these measures."""
+    if not (run / EVALUATION).exists():
+        return False
+    record = read_json(run / EVALUATION)
+    asked = [entry.to_json() for entry in evaluations]
+    if record.get("format", 1) == 1:
+        return [entry.to_json() for entry in earlier_measures(record)] == asked
+    stored = [{key: value for key, value in entry.items() if key != "answers"} for entry in record["measures"]]
+    return stored == asked and record["step"] == read_json(run / "run.json")["step"]
 
 
-def losses_after_training(run: Run, data: ImageDataset, *, batches: int) -> dict[str, float]:
-    """Means of the losses over the batches that would have come next, without learning from them.
+def answers_of(run: Path) -> list[Answered]:
+    """What a study measured of a run; a measure that does not apply to it has no rows."""
+    record = read_json(run / EVALUATION)
+    if record.get("format", 1) == 1:
+        return [Answered(entry, None, rows, source) for entry, rows, source in earlier_answers(run, record)]
+    try:
+        found = []
+        for stored in record["measures"]:
+            entry = Evaluation.from_json(stored)
+            for answer in stored["answers"]:
+                path = None if answer["file"] is None else run / FOLDER / answer["file"]
+                rows = () if path is None or path.suffix != ".json" else read_rows(path)
+                found.append(Answered(entry, answer["on"], rows, path))
+        return found
+    except (KeyError, TypeError) as error:
+        raise UsageError(f"{run / EVALUATION} cannot be read ({error!r}); delete it to measure the run anew") from error
 
-    ``regularizer`` is everything that is added to the reconstruction loss, ``elbo`` is -(reconstruction + kl).
+
+def own_scores(run: Path) -> tuple[Path, str, dict[str, Score]] | None:
+    """The scores of a run's codes on its own data as its study measured them, with their file and representation.
+
+    Where several representations were scored, the first: the mean, unless the study says otherwise.
     """
-    if batches < 1:
-        return {}
-    objective, model, seed, first = run.objective, run.model, int(run.info["seed"]), int(run.info["step"])
-    stream = make_stream(objective.needs, data, int(run.info["batch_size"]), seed)
-    noise = torch.Generator(run.device)
-    rows: list[dict[str, float]] = []
-    with torch.no_grad(), numerics.autocast(run.device, "fp32"):
-        for step in range(first, first + batches):
-            batch = stream(step)
-            names = ("labels", "factors", "index", "partner_factors")
-            arrays = {name: getattr(batch, name) for name in names}
-            inputs = Inputs(
-                numerics.to_tensor(batch.images, run.device),
-                None if batch.partners is None else numerics.to_tensor(batch.partners, run.device),
-                **{key: None if a is None else torch.as_tensor(a).to(run.device) for key, a in arrays.items()},
-            )
-            noise.manual_seed(int(counter_rng(seed, step, NOISE).integers(2**63)))
-            _, terms = next(iter(objective.losses(model, inputs, step, noise)))  # the model's own; games have more
-            numbers = {name: value.item() for name, value in {**terms.terms, **terms.watched}.items()}
-            rows.append({**numbers, "loss": terms.total.item()})
-    means = {name: float(np.mean([row[name] for row in rows])) for name in rows[0]}
-    if "reconstruction" in means:
-        means["regularizer"] = means["loss"] - means["reconstruction"]
-        if "kl" in means:
-            means["elbo"] = -(means["reconstruction"] + means["kl"])
-    return means
-
-
-def shared_codes(run: Run, data: ImageDataset, *, images: int, seed: int) -> tuple[np.ndarray, np.ndarray | None]:
-    """Mean codes ``[n, d]`` of images that are the same for all runs on this data, and the mean KL of each code."""
-    if images < 2:
-        raise UsageError(f"images must be at least 2, got {images}")
-    rng = counter_rng(seed, 1)
-    pixels = data.images(data.sample_index(images, rng), rng)
-    found = run.describe(pixels, seed=seed)
-    codes = found["mean"] if "mean" in found else run.encode(pixels)
-    kl = found.get("kl_per_latent")
-    return codes.astype(np.float32), None if kl is None else kl.mean(axis=0, dtype=np.float64)
-
-
-def _without_clocks(record: dict[str, Any]) -> dict[str, Any]:
-    settings = {key: value for key, value in record["settings"].items() if key not in CLOCKS}
-    return {**record, "settings": settings}
+    if not (run / EVALUATION).exists():
+        return None
+    for answer in answers_of(run):
+        if answer.source is not None and answer.on in (None, TRAINING):
+            for condition, scores in answer.rows:
+                found = {name: score for name, score in scores.items() if isinstance(score, Score)}
+                if "representation" in condition and found:
+                    return answer.source, str(condition["representation"]), found
+    return None

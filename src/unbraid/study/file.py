@@ -20,9 +20,12 @@ A study file::
     [options]                      # options of all objectives
     latents = 10
 
-    [evaluation]
+    [evaluation]                   # the usual measures: scores of codes, losses, UDR
     metrics = ["mig", "dci"]       # or "all"
     train = 2000
+
+    [measures.accuracy]            # any other; without [evaluation] only these
+    data = ["training", "rooms3d"] # on which data, if not the run's own: a column "on"
 
 A data set may say how objectives on pairs make their pairs: ``"sprites32 @ protocol=uni"``. ``batch_size`` counts
 images: an objective on pairs gets half as many pairs, so that all see as much.
@@ -30,7 +33,6 @@ images: an objective on pairs gets half as many pairs, so that all see as much.
 
 from __future__ import annotations
 
-import dataclasses
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -39,13 +41,16 @@ from typing import Any
 from unbraid import objectives
 from unbraid.data import PairStream, entry, parse
 from unbraid.errors import UsageError, unknown_name
-from unbraid.metrics import METRICS
-from unbraid.options import check_options, parse_name
-from unbraid.study.grid import Evaluation, Setting, Study, split_data
+from unbraid.evaluation import make, settings_of
+from unbraid.options import Named, check_options, parse_name
+from unbraid.study.grid import TRAINING, Evaluation, Setting, Study, split_data, usual_measures
 
 __all__ = ["parse_study", "read_study"]
 
-KEYS = ("name", "data", "objectives", "seeds", "steps", "net", "batch_size", "precision", "options", "evaluation")
+KEYS = (
+    *("name", "data", "objectives", "seeds", "steps", "net", "batch_size", "precision", "options"),
+    *("evaluation", "measures"),
+)
 
 
 def read_study(path_or_preset: str | Path) -> Study:
@@ -92,7 +97,7 @@ def parse_study(text: str, source: str, *, default_name: str = "study") -> Study
         nets=nets,
         batch_size=_whole(table.get("batch_size", 64), source, "batch_size"),
         precision=_text(table.get("precision", "auto"), source, "precision"),
-        evaluation=_evaluation(_table(table.get("evaluation", {}), source, "evaluation"), source),
+        measures=_measures(table, source),
         source=source,
     )
 
@@ -149,56 +154,69 @@ def _make(name: str, options: Mapping[str, Any], source: str, key: str) -> objec
         raise UsageError(f"{source}: {key}: {error}") from error
 
 
-def _data(given: Any, source: str) -> tuple[str, ...]:
-    names = _texts(given, source, "data")
-    for text in names:
+def _data(given: Any, source: str, key: str = "data", also: Iterable[str] = ()) -> tuple[str, ...]:
+    names = _texts(given, source, key)
+    for text in (name for name in names if name not in also):
         where, pairs = split_data(text)
         name, _ = parse(where)
         try:
             check_options("pairs", PairStream, parse_name(f"pairs:{pairs}")[1], given=("dataset", "batch_size", "seed"))
         except UsageError as error:
-            raise UsageError(f"{source}: data: {text}: {error}") from error
+            raise UsageError(f"{source}: {key}: {text}: {error}") from error
         if Path(name).exists():
             continue
         try:
             entry(name)
         except UsageError as error:
-            raise UsageError(f"{source}: data: {error}") from error
+            raise UsageError(f"{source}: {key}: {error}") from error
     return names
 
 
-def _evaluation(given: dict[str, Any], source: str) -> Evaluation:
-    default = Evaluation()
-    known = [field.name for field in dataclasses.fields(Evaluation)]
-    _check_keys(given, (*known, "downstream"), source, "evaluation.")
-    measurable = {name for name, metric in METRICS.items() if metric.needs != "models"}
+def _measures(table: Mapping[str, Any], source: str) -> tuple[Evaluation, ...]:
+    """What is asked of every run: the usual with the settings of [evaluation], those named under measures, or both."""
+    chosen: list[Evaluation] = []
+    if "evaluation" in table or "measures" not in table:
+        chosen += _usual(_table(table.get("evaluation", {}), source, "evaluation"), source)
+    given = table.get("measures", {})
+    entries: list[tuple[Named, dict[str, Any]]]
+    if isinstance(given, list):
+        entries = [(Named.read(_text(text, source, "measures")), {}) for text in given]
+    else:
+        tables = _table(given, source, "measures").items()
+        entries = [(Named(name), _table(own, source, f"measures.{name}")) for name, own in tables]
+    for named, own in entries:
+        key = f"measures.{named.name}"
+        data = _data(own.pop("data"), source, f"{key}.data", also=(TRAINING,)) if "data" in own else ()
+        seed = _whole(own.pop("seed", 0), source, f"{key}.seed", least=0)
+        try:
+            entry = Evaluation(make(named, own), data, seed)
+        except UsageError as error:
+            raise UsageError(f"{source}: {key}: {error}") from error
+        if entry.measure.name in {other.measure.name for other in chosen}:
+            raise UsageError(
+                f"{source}: {key} is asked for twice; [evaluation] stands for disentanglement, losses and udr"
+            )
+        chosen.append(entry)
+    return tuple(chosen)
+
+
+def _usual(given: dict[str, Any], source: str) -> tuple[Evaluation, ...]:
+    """The short form [evaluation]: settings of the usual measures in one table."""
+    numbers = ("train", "test", "points", "batches", "images", "seed")
+    _check_keys(given, ("metrics", "representations", "options", "downstream", *numbers), source, "evaluation.")
+    for key in numbers:
+        if key in given:
+            _whole(given[key], source, f"evaluation.{key}", least=0)
     downstream = given.pop("downstream", None)
     if not isinstance(downstream, bool | None):
         raise UsageError(f"{source}: evaluation.downstream must be true or false, got {downstream!r}")
-    metrics = given.pop("metrics", "all")
-    chosen = set(measurable) if metrics == "all" else set(_texts(metrics, source, "evaluation.metrics", empty=True))
-    for name in sorted(chosen - measurable):
-        raise UsageError(f"{source}: evaluation.metrics: {unknown_name('metric', name, measurable)}")
-    if downstream is not None:
-        chosen = chosen | {"downstream"} if downstream else chosen - {"downstream"}
-    representations = given.pop("representations", list(default.representations))
-    for kind in _texts(representations, source, "evaluation.representations"):
-        if kind not in ("mean", "sampled"):
-            raise UsageError(
-                f"{source}: evaluation.representations: {unknown_name('representation', kind, ('mean', 'sampled'))}"
-            )
-    options = _table(given.pop("options", {}), source, "evaluation.options")
-    for name in options:
-        if name not in chosen:
-            raise UsageError(f"{source}: evaluation.options.{name} is for a metric that is not among the chosen ones")
-    whole = {key: _whole(value, source, f"evaluation.{key}", least=0) for key, value in given.items()}
-    return dataclasses.replace(
-        default,
-        metrics=tuple(name for name in METRICS if name in chosen),
-        representations=tuple(representations),
-        options=options,
-        **whole,
-    )
+    try:
+        if downstream is not None:
+            metrics = settings_of(make("disentanglement", {"metrics": given.get("metrics", "all")}))["metrics"]
+            given["metrics"] = [*(set(metrics) - {"downstream"}), *(["downstream"] if downstream else [])]
+        return usual_measures(**given)
+    except UsageError as error:
+        raise UsageError(f"{source}: evaluation: {error}") from error
 
 
 def _seeds(given: Any, source: str) -> tuple[int, ...]:

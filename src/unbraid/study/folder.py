@@ -3,10 +3,10 @@
 ::
 
     study.json            the study, all defaults written out
-    runs/00042/           a run folder, with scores-mean.json, scores-sampled.json, codes.npz, evaluation.json
+    runs/00042/           a run folder; evaluation.json says which answers in its scores/ are the study's
     runs/.00042.lock      held by the process at work on it; the system lets go even after kill -9
     failures/00042.json   why it failed
-    table.parquet         one row per run and representation
+    table.parquet         one row per run and condition
 
 There is no other record, so parts computed on several machines merge by copying, and deleting a run's folder makes it
 to be done again.
@@ -16,30 +16,20 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-from collections.abc import Iterator
-from dataclasses import asdict
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from unbraid.errors import UsageError
 from unbraid.files import read_json, write_json
-from unbraid.study.grid import Study
+from unbraid.study.evaluation import is_evaluated
+from unbraid.study.grid import Evaluation, Study
 
-__all__ = ["EVALUATION", "RECORD", "State", "StudyFolder", "begin_study", "codes_file", "open_study", "scores_file"]
+__all__ = ["RECORD", "State", "StudyFolder", "begin_study", "open_study"]
 
-RECORD, EVALUATION = "study.json", "evaluation.json"
+RECORD = "study.json"
 
 State = Literal["pending", "started", "trained", "evaluated", "failed"]
-
-
-def scores_file(run: Path, representation: str) -> Path:
-    """Where a run's scores lie."""
-    return run / f"scores-{representation}.json"
-
-
-def codes_file(run: Path) -> Path:
-    """Where a run's codes of the images shared by all lie, for UDR."""
-    return run / "codes.npz"
 
 
 class StudyFolder:
@@ -47,7 +37,6 @@ class StudyFolder:
 
     def __init__(self, path: Path, study: Study) -> None:
         self.path, self.study = path, study
-        self.evaluation: dict[str, Any] = study.to_json()["evaluation"]
 
     def run(self, index: int) -> Path:
         return self.path / "runs" / f"{index:05d}"
@@ -77,14 +66,11 @@ class StudyFolder:
     def progress(self, index: int) -> State:
         """How far a run is, whether or not the next stage failed."""
         run = self.run(index)
-        if (run / EVALUATION).exists() and self._is_current(run):
+        if is_evaluated(run, self.study.measures):
             return "evaluated"
         if not (run / "run.json").exists():
             return "pending"
         return "trained" if read_json(run / "run.json").get("status") == "finished" else "started"
-
-    def _is_current(self, run: Path) -> bool:
-        return bool(read_json(run / EVALUATION).get("settings") == self.evaluation)
 
     @contextlib.contextmanager
     def claim(self, index: int) -> Iterator[bool]:
@@ -135,7 +121,7 @@ def begin_study(path: Path, study: Study, *, reevaluate: bool = False) -> StudyF
             stored = open_study(path).study
             _check_same_runs(path, stored, study)
             if not reevaluate:
-                _check_same_evaluation(path, stored, study)
+                _check_same_measures(path, stored, study)
         write_json(path / RECORD, study.to_json())
     return StudyFolder(path, study)
 
@@ -165,11 +151,22 @@ def _settings_words(old: list[dict[str, Any]], new: list[dict[str, Any]]) -> tup
     return words(old, first), words(new, first)
 
 
-def _check_same_evaluation(path: Path, stored: Study, study: Study) -> None:
-    old, new = asdict(stored.evaluation), asdict(study.evaluation)
-    for key, value in new.items():
-        if old[key] != value:
+def _check_same_measures(path: Path, stored: Study, study: Study) -> None:
+    old, new = _measures_words(stored.measures), _measures_words(study.measures)
+    for key in {**old, **new}:
+        if old.get(key) != new.get(key):
             raise UsageError(
-                f"{study.source}: evaluation.{key} is now {value!r}, but {path} was measured with {old[key]!r}. "
-                "Undo the edit, or give --reevaluate to measure all its runs anew"
+                f"{study.source}: {key} is now {new.get(key, 'not asked for')}, but {path} was measured with "
+                f"{old.get(key, 'nothing of the kind')}. Undo the edit, or give --reevaluate to measure its runs anew "
+                "by what changed"
             )
+
+
+def _measures_words(measures: Sequence[Evaluation]) -> dict[str, Any]:
+    """Every setting of every measure by a dotted name."""
+    words: dict[str, Any] = {}
+    for entry in measures:
+        record = entry.to_json()
+        flat = {**record["settings"], "data": record["data"], "seed": record["seed"]}
+        words |= {f"{record['measure']}.{key}": value for key, value in flat.items()}
+    return words

@@ -3,36 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
 
 from unbraid.errors import UsageError
+from unbraid.evaluation import Measure, make, settings_of
 
-__all__ = ["Evaluation", "RunSpec", "Setting", "Study", "parse_index", "split_data"]
+__all__ = ["TRAINING", "Evaluation", "RunSpec", "Setting", "Study", "parse_index", "split_data", "usual_measures"]
 
-Representation = Literal["mean", "sampled"]
+TRAINING = "training"
+"""The word for the data a run was trained on, where a measure names data."""
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """How finished runs are measured; the defaults are those of Locatello et al. (2019)."""
+    """One of the measures that every finished run of a study is asked."""
 
-    metrics: tuple[str, ...] = ()
-    """Scores by name (``"all"`` in a study file)."""
-    representations: tuple[Representation, ...] = ("mean", "sampled")
-    train: int = 10_000
-    """Points that estimators are fitted on."""
-    test: int = 5_000
-    """Points that they are judged on."""
-    points: int | None = None
-    """Training groups of the two interventional scores and half as many again to test (otherwise train and test)."""
-    batches: int = 1000
-    """Further batches of training data over which the losses at the end of training are averaged."""
-    images: int = 1000
-    """Images on which UDR compares models."""
+    measure: Measure
+    data: tuple[str, ...] = ()
+    """Data sets to measure on, ``training`` for the run's own; none named is the run's own alone."""
     seed: int = 0
-    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """More arguments of single scores: ``{"mig": {"bins": 40}}``."""
+
+    def to_json(self) -> dict[str, Any]:
+        settings = settings_of(self.measure)
+        return {"measure": self.measure.name, "settings": settings, "data": list(self.data), "seed": self.seed}
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> Evaluation:
+        return cls(make(record["measure"], record["settings"]), tuple(record["data"]), int(record["seed"]))
+
+
+def usual_measures(
+    *, batches: int | None = None, images: int | None = None, seed: int = 0, **disentanglement: Any
+) -> tuple[Evaluation, ...]:
+    """Scores of codes, losses at the end of training and UDR: what a study measures unless told otherwise.
+
+    Without settings, as Locatello et al. (2019) did.
+    """
+    measures = (
+        make("disentanglement", disentanglement),
+        make("losses", {} if batches is None else {"batches": batches}),
+        make("udr", {} if images is None else {"images": images}),
+    )
+    return tuple(Evaluation(measure, seed=seed) for measure in measures)
 
 
 @dataclass(frozen=True)
@@ -94,7 +107,7 @@ class Study:
     nets: tuple[str | None, ...] = (None,)
     batch_size: int = 64
     precision: str = "auto"
-    evaluation: Evaluation = field(default_factory=Evaluation)
+    measures: tuple[Evaluation, ...] = field(default_factory=usual_measures)
     source: str = "study"
     """Where it was read from, for messages."""
 
@@ -128,20 +141,20 @@ class Study:
 
     def to_json(self) -> dict[str, Any]:
         """The record kept in the study's folder."""
-        record = asdict(self)
+        record = asdict(replace(self, measures=()))
         record.pop("source")
-        return {"format": 1, **_plain(record)}
+        return {"format": 2, **_plain(record), "measures": [entry.to_json() for entry in self.measures]}
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any], source: str) -> Study:
-        """The study behind :meth:`to_json`."""
+        """The study behind :meth:`to_json`, also as version 0.1 wrote it."""
         entries = {key: value for key, value in record.items() if key != "format"}
         try:
             entries["settings"] = tuple(Setting(**entry) for entry in entries["settings"])
-            evaluation = entries["evaluation"]
-            for key in ("metrics", "representations"):
-                evaluation[key] = tuple(evaluation[key])
-            entries["evaluation"] = Evaluation(**evaluation)
+            if "evaluation" in entries:  # format 1
+                entries["measures"] = usual_measures(**entries.pop("evaluation"))
+            else:
+                entries["measures"] = tuple(Evaluation.from_json(entry) for entry in entries["measures"])
             for key in ("data", "seeds", "steps", "nets"):
                 entries[key] = tuple(entries[key])
             return cls(source=source, **entries)

@@ -8,9 +8,10 @@ from pathlib import Path
 import polars as pl
 
 from unbraid.errors import UsageError
+from unbraid.evaluation import settings_of
 from unbraid.files import replace_file
 from unbraid.study.analysis import QUESTIONS, Answer, findings
-from unbraid.study.grid import Study
+from unbraid.study.grid import Evaluation, Study
 from unbraid.study.published import compare, imitated, load
 
 __all__ = ["write_markdown"]
@@ -48,11 +49,16 @@ def _what(study: Study, table: pl.DataFrame) -> Iterable[str]:
     yield f"- Data: {', '.join(f'`{name}`' for name in study.data)}"
     yield f"- Objectives: {shown}"
     yield f"- {len(study.seeds)} seeds, {' or '.join(f'{steps:,}' for steps in study.steps)} steps, networks {nets}"
-    yield (
-        f"- {runs} of {len(study)} runs measured, on {study.evaluation.train:,} training and {study.evaluation.test:,} "
-        f"test points; their training took {hours:.1f} hours of one core"
-    )
+    yield f"- {runs} of {len(study)} runs measured; their training took {hours:.1f} hours of one core"
+    yield f"- Measures: {'; '.join(_measure_words(entry) for entry in study.measures)}"
     yield "- Made by `unbraid study run` and `unbraid study report`; the table of all runs is `table.parquet`"
+
+
+def _measure_words(entry: Evaluation) -> str:
+    """A measure with those of its settings that are numbers."""
+    numbers = [f"{key} {v:,}" for key, v in settings_of(entry.measure).items() if isinstance(v, int | float)]
+    place = f" on {', '.join(f'`{name}`' for name in entry.data)}" if entry.data else ""
+    return f"{entry.measure.name}{place}" + (f" ({', '.join(numbers)})" if numbers else "")
 
 
 def _findings(found: pl.DataFrame) -> Iterable[str]:

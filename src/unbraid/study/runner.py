@@ -14,11 +14,11 @@ from typing import Any, Literal
 
 import torch
 
-from unbraid.data import load, make_stream
+from unbraid.data import ImageDataset, load, make_stream
 from unbraid.engines import Engine, Outcome, ProcessEngine, Task
 from unbraid.errors import UsageError
 from unbraid.study.folder import State, StudyFolder, begin_study
-from unbraid.study.grid import RunSpec, Study
+from unbraid.study.grid import TRAINING, RunSpec, Study
 from unbraid.study.method import batch_size_of, objective_of
 from unbraid.study.progress import Counts, make_study_progress
 from unbraid.training.progress import ProgressKind
@@ -208,11 +208,11 @@ def _check_inputs(study: Study, indices: Iterable[int]) -> None:
     for index in indices:
         spec = study[index]
         wanted.setdefault(spec.data_set, {}).setdefault((spec.objective, spec.net, spec.pairs), spec)
+    for entry in study.measures if wanted else ():
+        for name in (name for name in entry.data if name != TRAINING):
+            _load(name, f"{study.source}: measures.{entry.measure.name}.data")
     for name, specs in wanted.items():
-        try:
-            data = load(name)
-        except UsageError as error:
-            raise UsageError(f"{study.source}: data: {error}") from error
+        data = _load(name, f"{study.source}: data")
         for spec in specs.values():
             try:
                 objective = objective_of(spec)
@@ -220,6 +220,13 @@ def _check_inputs(study: Study, indices: Iterable[int]) -> None:
                 make_stream(objective.needs, data, batch_size_of(spec, objective), spec.seed)
             except UsageError as error:
                 raise UsageError(f"{study.source}: objectives.{spec.objective} on {name}: {error}") from error
+
+
+def _load(name: str, key: str) -> ImageDataset:
+    try:
+        return load(name)
+    except UsageError as error:
+        raise UsageError(f"{key}: {error}") from error
 
 
 @contextlib.contextmanager

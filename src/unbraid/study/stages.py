@@ -50,7 +50,7 @@ def evaluate_index(folder: str, index: int) -> Result:
             return "busy"
         if study.progress(index) != "evaluated":
             spec = study.study[index]
-            evaluate_run(open_run(study.run(index)), _load(spec.data_set), study.study.evaluation, study.evaluation)
+            evaluate_run(open_run(study.run(index)), study.study.measures, lambda name: _load(name or spec.data_set))
         return "done"
 
 

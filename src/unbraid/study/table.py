@@ -1,24 +1,24 @@
-"""The table of a study: one row per run and representation, in Parquet; what is missing is counted, not hidden."""
+"""The table of a study: one row per run and condition, in Parquet; what is missing is counted, not hidden."""
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from unbraid import objectives
+from unbraid.evaluation import GroupMeasure, read_share
 from unbraid.files import read_json, replace_file
-from unbraid.metrics import udr
-from unbraid.study.folder import EVALUATION, StudyFolder, codes_file, scores_file
+from unbraid.study.conditions import Answer, condition_rows
+from unbraid.study.evaluation import Answered, answers_of
+from unbraid.study.folder import StudyFolder
 from unbraid.study.grid import RunSpec
 
-__all__ = ["TABLE", "make_table", "score_columns", "udr_scores", "write_table"]
+__all__ = ["TABLE", "answers_by_run", "condition_columns", "make_table", "write_table"]
 
 TABLE = "table.parquet"
 
@@ -32,52 +32,46 @@ SPECIFICATION = {
     "net": pl.String,
     "steps": pl.Int64,
     "batch_size": pl.Int64,
-    "representation": pl.String,
-    "status": pl.String,
-    "error": pl.String,
-    "seconds": pl.Float64,
 }
-"""The columns that every table has."""
+"""What a run is."""
+STATE = {"status": pl.String, "error": pl.String, "seconds": pl.Float64}
+"""How far it came. Between the two stand the columns of conditions."""
 
 
 def make_table(folder: StudyFolder) -> pl.DataFrame:
-    """One row per run x representation of all runs that were at least begun.
+    """One row per run x condition of all runs that were at least begun.
 
     ``status`` is ``evaluated``, ``trained``, ``started`` or ``failed`` (``error`` says why); what was not measured is
     null. Columns: what the run is (``index``, ``data``, ``objective``, ``strength_name``, ``strength``, ``seed``,
-    ``net``, ``steps``), its training (``seconds``, and after it ``reconstruction``, ``kl``, ``regularizer``, ``elbo``,
-    ``loss``), its scores by name with ``<name>_ceiling`` and scalar parts as ``<name>_<part>``
-    (``dci_disentanglement``), accuracies of downstream tasks (``lr_100``: logistic regression on 100 labels;
-    ``gbt_efficiency``: boosted trees on 100 labels over the same on as many as the study uses, 10,000 as published) and
-    ``udr`` among the runs that differ in the seed alone.
+    ``net``, ``steps``); the conditions of its measures, such as ``representation``, and ``on``, the data set where a
+    measure names some; its training (``seconds``); and all scores by name, with ``<name>_ceiling`` and scalar parts as
+    ``<name>_<part>`` (``dci_disentanglement``). What was measured under no condition, such as losses and ``udr``,
+    stands in every row of its run.
     """
+    specs = {spec.index: spec for spec in folder.study}
+    states = {index: folder.state(index) for index in specs}
+    begun = [index for index, state in states.items() if state != "pending"]
+    answers = answers_by_run(folder, [index for index in begun if states[index] == "evaluated"])
+    names = [entry.measure.name for entry in folder.study.measures]
+    measured = condition_rows(answers, names, (*SPECIFICATION, *STATE, "variant"))
     rows: list[dict[str, Any]] = []
-    measured: list[int] = []
-    for spec in folder.study:
-        state = folder.state(spec.index)
-        if state == "pending":
-            continue
-        if state == "evaluated":
-            measured.append(spec.index)
+    conditions: dict[str, None] = {}
+    for index in begun:
+        spec = specs[index]
         entry = asdict(spec)
         entry["strength_name"] = entry.pop("parameter")
-        about = (
-            {key: entry.get(key) for key in SPECIFICATION}
-            | {"status": state}
-            | _training(folder, spec.index)
-            | _variant(spec)
-        )
-        for representation in folder.study.evaluation.representations:
-            if state == "evaluated" and not scores_file(folder.run(spec.index), representation).exists():
-                continue  # a model without a posterior has no sampled code
-            found = _scores(folder, spec.index, representation) if state == "evaluated" else {}
-            rows.append({**about, "representation": representation, **found})
+        about = {key: entry.get(key) for key in SPECIFICATION}
+        state = {"status": states[index], **_training(folder, index), **_variant(spec)}
+        for condition, scores in measured.get(index, [({}, {})]):
+            conditions |= dict.fromkeys(condition)
+            rows.append({**scores, **about, **condition, **state})
     if not rows:
-        return pl.DataFrame(schema=SPECIFICATION)
-    table = pl.DataFrame(rows, schema_overrides=SPECIFICATION, infer_schema_length=None)
-    agreement = udr_scores(folder, measured)
-    table = table.with_columns(pl.Series("udr", [agreement.get(i) for i in table["index"]], dtype=pl.Float64))
-    return table.select(*SPECIFICATION, *(column for column in table.columns if column not in SPECIFICATION))
+        return pl.DataFrame(schema={**SPECIFICATION, **STATE})
+    _unify(rows, conditions)
+    table = pl.DataFrame(rows, schema_overrides={**SPECIFICATION, **STATE}, infer_schema_length=None)
+    first = [*SPECIFICATION, *conditions, *STATE]
+    missing = [pl.lit(None, STATE[name]).alias(name) for name in STATE if name not in table.columns]
+    return table.with_columns(missing).select(*first, *(name for name in table.columns if name not in first))
 
 
 def write_table(folder: StudyFolder) -> Path:
@@ -88,40 +82,44 @@ def write_table(folder: StudyFolder) -> Path:
     return path
 
 
-def score_columns(name: str, record: Mapping[str, Any]) -> dict[str, float | None]:
-    """The columns of one score's JSON: value, ceiling where it has one, and its scalar parts.
-
-    >>> score_columns("mig", {"value": 0.4, "ceiling": 0.9, "parts": {"gaps": [0.3, 0.5]}})
-    {'mig': 0.4, 'mig_ceiling': 0.9}
-    """
-    columns: dict[str, float | None] = {name: record["value"]}
-    if record["ceiling"] is not None:
-        columns[f"{name}_ceiling"] = float(record["ceiling"])
-    for part, value in record["parts"].items():
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            columns[f"{name}_{part}"] = float(value)
-    return columns | (_downstream_columns(record) if name == "downstream" else {})
+def condition_columns(table: pl.DataFrame) -> list[str]:
+    """The columns of a study's table that say under which condition a row was measured."""
+    first, last = (table.columns.index(name) for name in (list(SPECIFICATION)[-1], next(iter(STATE))))
+    return table.columns[first + 1 : last]
 
 
-def udr_scores(folder: StudyFolder, measured: Iterable[int]) -> dict[int, float]:
-    """UDR of each of these runs among those that are equal but for the seed; none for a run that is alone."""
-    groups: dict[Any, list[int]] = defaultdict(list)
-    for index in measured:
-        groups[folder.study[index].group].append(index)
-    scores: dict[int, float] = {}
+def answers_by_run(folder: StudyFolder, indices: Iterable[int]) -> dict[int, list[Answer]]:
+    """What is known of these measured runs; a group measure compares those of them that differ in the seed alone."""
+    found: dict[int, list[Answer]] = {}
+    groups: dict[Any, list[tuple[int, Answered]]] = defaultdict(list)
+    for index in indices:
+        found[index] = []
+        for number, answer in enumerate(answers_of(folder.run(index))):
+            name, place = answer.evaluation.measure.name, {} if answer.on is None else {"on": answer.on}
+            for condition, scores in answer.rows:
+                clash = {f"{name}_on" if place and key == "on" else key: value for key, value in condition.items()}
+                found[index].append((name, {**place, **clash}, scores))
+            if answer.share is not None:
+                groups[number, folder.study[index].group].append((index, answer))
     for members in groups.values():
-        if len(members) < 2:
+        first = members[0][1]
+        if len(members) < 2 or not isinstance(first.evaluation.measure, GroupMeasure):
             continue
-        stored = [_load_codes(codes_file(folder.run(index))) for index in members]
-        kl = [known for _, known in stored if known is not None]
-        per_model = udr([codes for codes, _ in stored], kl if len(kl) == len(stored) else None).parts["per_model"]
-        scores |= dict(zip(members, map(float, per_model), strict=True))
-    return scores
+        shares = [read_share(answer.share) for _, answer in members if answer.share is not None]
+        compared = first.evaluation.measure.compare(shares, first.evaluation.seed)
+        for (index, answer), scores in zip(members, compared, strict=True):
+            place = {} if answer.on is None else {"on": answer.on}
+            found[index].append((answer.evaluation.measure.name, place, scores))
+    return found
 
 
-def _load_codes(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
-    with np.load(path, allow_pickle=False) as file:
-        return file["codes"], file["kl"] if "kl" in file.files else None
+def _unify(rows: list[dict[str, Any]], conditions: Iterable[str]) -> None:
+    """A condition that is a word under one measure and a number under another becomes words."""
+    for key in conditions:
+        kinds = {isinstance(row[key], str) for row in rows if row.get(key) is not None}
+        if len(kinds) > 1:
+            for row in rows:
+                row[key] = None if row.get(key) is None else str(row[key])
 
 
 def _training(folder: StudyFolder, index: int) -> dict[str, Any]:
@@ -129,8 +127,6 @@ def _training(folder: StudyFolder, index: int) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if (run / "run.json").exists():
         found["seconds"] = float(read_json(run / "run.json")["seconds"])
-    if (run / EVALUATION).exists():
-        found |= read_json(run / EVALUATION)["losses"]
     failure = folder.failure(index)
     return found | ({} if failure is None else {"error": failure["error"]})
 
@@ -139,22 +135,3 @@ def _variant(spec: RunSpec) -> dict[str, str]:
     """Which of its published losses an objective minimises, where there are several."""
     variant = spec.options.get("variant", getattr(objectives.get(spec.objective), "variant", None))
     return {} if variant is None else {"variant": variant}
-
-
-def _scores(folder: StudyFolder, index: int, representation: str) -> dict[str, float | None]:
-    columns: dict[str, float | None] = {}
-    for name, record in read_json(scores_file(folder.run(index), representation))["scores"].items():
-        columns |= score_columns(name, record)
-    return {name: None if value is None or not math.isfinite(value) else value for name, value in columns.items()}
-
-
-def _downstream_columns(record: Mapping[str, Any]) -> dict[str, float | None]:
-    """Mean test accuracy per learner and number of labels, and what 100 labels reach of that with the most labels."""
-    columns: dict[str, float | None] = {}
-    sizes = record["settings"]["sizes"]
-    for learner, found in record["parts"].items():
-        accuracy = dict(zip(sizes, found["mean_test"], strict=True))
-        columns |= {f"{learner}_{size}": value for size, value in accuracy.items()}
-        if 100 in accuracy and max(sizes) > 100:
-            columns[f"{learner}_efficiency"] = accuracy[100] / accuracy[max(sizes)] if accuracy[max(sizes)] else None
-    return columns

@@ -17,12 +17,13 @@ from unbraid.files import read_json
 from unbraid.metrics import mig
 from unbraid.report.explorer.networks import decoder_onnx, encoder_onnx
 from unbraid.report.page.folder import read_history
+from unbraid.study import EVALUATION, own_scores
 from unbraid.training import Run, open_run
 from unbraid.training.run import CHECKPOINT, HISTORY, INFO
 
 __all__ = ["FILES", "Contents", "look_at"]
 
-FILES = (INFO, CHECKPOINT, HISTORY, "evaluations.csv", "scores.json", "scores-mean.json", "evaluation.json")
+FILES = (INFO, CHECKPOINT, HISTORY, "evaluations.csv", "scores.json", EVALUATION)
 """Files of a run that the page tells about; the first three belong to every run."""
 BINS = 40
 Result = TypeVar("Result")
@@ -207,11 +208,12 @@ def _history(contents: Contents, path: Path) -> dict[str, list[float]] | None:
 
 
 def _scores(path: Path) -> list[tuple[str, float, float | None]]:
-    for name in ("scores.json", "scores-mean.json"):
-        if (path / name).is_file():
-            scores = read_json(path / name)["scores"].items()
-            return [(key, s["value"], _finite(s["ceiling"])) for key, s in scores if _finite(s["value"]) is not None]
-    return []
+    if (path / "scores.json").is_file():
+        scores = read_json(path / "scores.json")["scores"].items()
+        return [(key, s["value"], _finite(s["ceiling"])) for key, s in scores if _finite(s["value"]) is not None]
+    found = own_scores(path)
+    entries = () if found is None else found[2].items()
+    return [(key, s.value, _finite(s.ceiling)) for key, s in entries if _finite(s.value) is not None]
 
 
 def _finite(value: float | None) -> float | None:

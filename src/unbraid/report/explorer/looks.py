@@ -9,9 +9,9 @@ from functools import lru_cache
 import numpy as np
 
 from unbraid.data import ImageDataset, load
+from unbraid.evaluation import UDR, read_share, shared_codes
 from unbraid.report.tiles import enlarge
-from unbraid.study.evaluation import shared_codes
-from unbraid.study.folder import codes_file
+from unbraid.study import EVALUATION, answers_of
 from unbraid.training import Run
 
 __all__ = ["NOTHING", "data_of", "looks"]
@@ -33,12 +33,8 @@ def looks(run: Run, *, rows: int = 2, columns: int = 8) -> bytes:
     """
     from PIL import Image
 
-    stored = codes_file(run.path)
-    if stored.exists():
-        with np.load(stored, allow_pickle=False) as file:
-            codes, kl = file["codes"], file["kl"] if "kl" in file.files else None
-    else:
-        codes, kl = shared_codes(run, data_of(run), images=200, seed=0)
+    stored = _stored_codes(run)
+    codes, kl = stored if stored is not None else shared_codes(run, data_of(run), images=200, seed=0)
     order = np.argsort(-(kl if kl is not None else codes.var(axis=0)), kind="stable")[:rows]
     batch = np.tile(codes[0], (len(order), columns, 1))
     for row, latent in enumerate(order):
@@ -53,6 +49,15 @@ def looks(run: Run, *, rows: int = 2, columns: int = 8) -> bytes:
     file = io.BytesIO()
     Image.fromarray(np.ascontiguousarray(whole)).save(file, "PNG", optimize=True)
     return file.getvalue()
+
+
+def _stored_codes(run: Run) -> tuple[np.ndarray, np.ndarray | None] | None:
+    """What the study kept for UDR."""
+    for answer in answers_of(run.path) if (run.path / EVALUATION).exists() else ():
+        if isinstance(answer.evaluation.measure, UDR) and answer.on is None and answer.share is not None:
+            share = read_share(answer.share)
+            return share["codes"], share.get("kl")
+    return None
 
 
 def data_of(run: Run) -> ImageDataset:

@@ -12,13 +12,11 @@ from typing import Any
 from zipfile import BadZipFile
 
 from unbraid.errors import UsageError
-from unbraid.files import read_json
 from unbraid.report.explorer.contents import FILES, look_at
 from unbraid.report.explorer.looks import NOTHING, data_of, looks
 from unbraid.report.explorer.packing import ASSETS, asset, data_script, page
 from unbraid.report.explorer.site import run_files
-from unbraid.study.folder import EVALUATION, StudyFolder, open_study, scores_file
-from unbraid.study.table import TABLE, score_columns
+from unbraid.study import TABLE, StudyFolder, answers_of, condition_rows, open_study
 from unbraid.training import open_run
 
 __all__ = ["StudySite", "study_site"]
@@ -154,10 +152,10 @@ def study_site(path: str | Path, *, limit: int | None = None, images: int = 64, 
 
 
 def _scores(run: Path) -> dict[str, float | None]:
-    """Scores of the mean representation and losses, without ceilings, to four digits."""
-    columns: dict[str, float | None] = dict(read_json(run / EVALUATION)["losses"])
-    for name, record in read_json(scores_file(run, "mean"))["scores"].items():
-        columns |= score_columns(name, record)
+    """Scores under the first condition (the mean representation) and on the run's own data, to four digits."""
+    own = [answer for answer in answers_of(run) if answer.on is None] or answers_of(run)
+    found = [(answer.evaluation.measure.name, condition, scores) for answer in own for condition, scores in answer.rows]
+    _, columns = condition_rows({0: found}, [])[0][0]
     kept = {name: value for name, value in columns.items() if not name.endswith("_ceiling")}
     return {n: float(f"{v:.4g}") if v is not None and math.isfinite(v) else None for n, v in kept.items()}
 

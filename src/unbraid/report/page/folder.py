@@ -15,6 +15,7 @@ import numpy as np
 from unbraid.errors import UsageError
 from unbraid.files import read_json
 from unbraid.metrics import Score
+from unbraid.study import EVALUATION, own_scores
 from unbraid.training.run import CHECKPOINT, EVALUATIONS, HISTORY, INFO
 
 __all__ = ["Folder", "Gap", "History", "Stored", "plugin_words", "read_folder", "read_history", "train_command"]
@@ -180,28 +181,37 @@ def _measured(path: Path) -> dict[str, tuple[np.ndarray, np.ndarray]]:
 
 def _stored(folder: Folder) -> Stored | None:
     """The scores of ``unbraid evaluate``, else those that a study measured."""
-    for name in ("scores.json", "scores-mean.json", "scores-sampled.json"):
-        path = folder.path / name
-        if not path.exists():
+    for name, read in (("scores.json", _evaluated), (EVALUATION, _measured_by_a_study)):
+        if not (folder.path / name).exists():
             continue
         try:
-            record = read_json(path)
-            scores = {str(key): Score.from_json(one) for key, one in dict(record["scores"]).items()}
-            summary = record.get("summary")
+            return read(folder.path)
         except (UsageError, KeyError, TypeError, ValueError, AttributeError) as error:
             why = f"{name} cannot be read ({error})"
             folder.gaps.append(Gap("stored scores", why, folder.evaluate))
-            continue
-        step = record.get("step")
-        return Stored(
-            name,
-            scores,
-            str(record.get("representation", "mean")),
-            step if isinstance(step, int) else None,
-            None if record.get("data") is None else str(record["data"]),
-            summary if isinstance(summary, dict) else {},
-        )
     return None
+
+
+def _evaluated(path: Path) -> Stored:
+    record = read_json(path / "scores.json")
+    scores = {str(key): Score.from_json(one) for key, one in dict(record["scores"]).items()}
+    summary, step = record.get("summary"), record.get("step")
+    return Stored(
+        "scores.json",
+        scores,
+        str(record.get("representation", "mean")),
+        step if isinstance(step, int) else None,
+        None if record.get("data") is None else str(record["data"]),
+        summary if isinstance(summary, dict) else {},
+    )
+
+
+def _measured_by_a_study(path: Path) -> Stored | None:
+    found = own_scores(path)
+    if found is None:
+        return None
+    source, representation, scores = found
+    return Stored(str(source.relative_to(path)), scores, representation)
 
 
 def train_command(info: dict[str, Any], path: Path) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
@@ -19,7 +20,18 @@ from unbraid.report.page.run_sections import gaps
 from unbraid.report.page.shell import page
 from unbraid.report.page.study_charts import draw
 from unbraid.report.page.tables import data_table
-from unbraid.study import ANALYSES, PRESETS, Coverage, StudyFolder, coverage, make_table, open_study
+from unbraid.study import (
+    ANALYSES,
+    PRESETS,
+    Coverage,
+    StudyFolder,
+    answers_of,
+    condition_columns,
+    coverage,
+    make_table,
+    open_study,
+    usual_measures,
+)
 from unbraid.study.analysis import METRICS, QUESTIONS, findings, metrics_of
 from unbraid.study.published import compare, imitated, load
 from unbraid.training.run import INFO
@@ -43,7 +55,7 @@ def study_page(path: Path) -> str:
         sections.append(_findings(measured))
         sections += _questions(measured)
         sections.append(_published(measured))
-    sections += [_runs(table), _reproduce(folder, made_by)]
+    sections += [_runs(table, _own_scores(folder, found)), _reproduce(folder, made_by)]
     lead = [_tiles(folder, found), gaps(_gaps(folder, found, len(measured)))]
     about = f"{path}: {', '.join(folder.study.data)}"
     return page(f"Study {folder.study.name}", about, lead, [one for one in sections if one is not None], made_by)
@@ -182,11 +194,25 @@ def _shown(column: str, value: object) -> object:
     return title(value) if column == "metric" and isinstance(value, str) else value
 
 
-def _runs(table: pl.DataFrame) -> Section | None:
+def _own_scores(folder: StudyFolder, found: Coverage) -> list[str]:
+    """Names of the scores of those measures that not every study has, from the first runs that have them."""
+    wanted = {entry.measure.name for entry in folder.study.measures}
+    wanted -= {entry.measure.name for entry in usual_measures()}
+    names: dict[str, None] = {}
+    for index in (index for index, state in found.states.items() if state == "evaluated"):
+        for answer in answers_of(folder.run(index)) if wanted else ():
+            if answer.rows and answer.evaluation.measure.name in wanted:
+                names |= dict.fromkeys(name for _, scores in answer.rows for name in scores)
+                wanted.discard(answer.evaluation.measure.name)
+    return list(names)
+
+
+def _runs(table: pl.DataFrame, own: Sequence[str] = ()) -> Section | None:
     if not len(table):
         return None
-    about = ["index", "data", "objective", "strength", "seed", "representation", "status", "seconds"]
-    numbers = [name for name in ("reconstruction", "kl", *METRICS, "mcc", "udr") if name in table.columns]
+    about = ["index", "data", "objective", "strength", "seed", *condition_columns(table), "status", "seconds"]
+    usual = [name for name in ("reconstruction", "kl", *METRICS, "mcc", "udr") if name in table.columns]
+    numbers = [*usual, *(name for name in own if name in table.columns and name not in usual)]
     rows = [
         [f"{row[0]:05d}", *row[1:3], "-" if row[3] is None else float(row[3]), *row[4:]]
         for row in table.select(*about, *numbers).head(_ROWS).iter_rows()

@@ -1,7 +1,8 @@
 """The questions of a study, each a function from the table of runs to a table, with a plot of that table.
 
 Five are those of Locatello et al. (2019), the sixth is which method ranks first, asked as Klindt et al. (2021) do.
-A table has one row per run and representation; it may be partial: runs, settings and data sets can be missing.
+A table has one row per run and condition, such as the representation; it may be partial: runs, settings and data sets
+can be missing.
 """
 
 from unbraid.study.analysis._style import save_figure

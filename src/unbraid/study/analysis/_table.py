@@ -57,7 +57,9 @@ def require(table: pl.DataFrame, columns: Iterable[str]) -> None:
     for column in columns:
         if column in table.columns:
             continue
-        if column in IDENTITY:
+        if column == "representation":
+            remedy = "no codes were scored; name [measures.disentanglement] in the study file"
+        elif column in IDENTITY:
             remedy = "this is no table of a study; make one with `unbraid study run FILE`"
         elif column in _TRAINING:
             remedy = "training records it; run `unbraid study run FILE` again to collect the table anew"
@@ -69,11 +71,19 @@ def require(table: pl.DataFrame, columns: Iterable[str]) -> None:
 
 
 def rows_of(
-    table: pl.DataFrame, columns: Sequence[str], *, representation: str | None = "mean", data: str | None = None
+    table: pl.DataFrame,
+    columns: Sequence[str],
+    *,
+    representation: str | None = "mean",
+    data: str | None = None,
+    also: Sequence[str] = (),
 ) -> pl.DataFrame:
-    """The rows of one representation (and data set) with the identity and these columns as finite floats or null."""
+    """The rows of one representation (and data set) with the identity and these columns as finite floats or null.
+
+    ``also`` are further columns, taken as they are.
+    """
     require(table, (*IDENTITY, *columns))
-    found = table.select(*IDENTITY, *dict.fromkeys(columns))
+    found = _on_one_data_set(table).select(*IDENTITY, *also, *dict.fromkeys(columns)).drop_nulls("representation")
     if representation is not None:
         found = found.filter(pl.col("representation") == representation)
         if not len(found):
@@ -83,6 +93,21 @@ def rows_of(
     numbers = pl.col(*dict.fromkeys(columns)).cast(pl.Float64)
     # Null is what polars skips; NaN and infinity would spread into every mean and rank.
     return found.with_columns(pl.when(numbers.is_finite()).then(numbers).otherwise(None))
+
+
+def _on_one_data_set(table: pl.DataFrame) -> pl.DataFrame:
+    """Where measures named data sets: the rows about runs on their own data, or on the only other one."""
+    if "on" not in table.columns:
+        return table
+    own = table.filter(pl.col("on").is_null() | (pl.col("on") == "training"))
+    if len(own):
+        return own
+    if table["on"].n_unique() > 1:
+        raise UsageError(
+            f"the table has scores on {', '.join(table['on'].unique().sort())}; "
+            "keep one of them: table.filter(pl.col('on') == ...)"
+        )
+    return table
 
 
 def choose_data(table: pl.DataFrame, data: str) -> pl.DataFrame:

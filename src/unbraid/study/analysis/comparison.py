@@ -49,9 +49,7 @@ def method_scores(
         if not metrics:
             raise UsageError(f"the table has none of the scores {', '.join(COMPARED)}; let the study compute some")
     kinds = ["variant"] if "variant" in table.columns else []
-    rows = rows_of(table, metrics, representation=representation).with_columns(method_of())
-    if kinds:
-        rows = rows.with_columns(table.filter(pl.col("representation") == representation)["variant"])
+    rows = rows_of(table, metrics, representation=representation, also=kinds).with_columns(method_of())
     if methods is not None:
         for name in methods:
             if name not in set(rows["method"]):

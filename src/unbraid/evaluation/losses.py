@@ -1,0 +1,89 @@
+"""Where training ended: the losses on the batches that would have come next, as a measure."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from unbraid.errors import UsageError
+from unbraid.evaluation.base import Measure, Row, register
+from unbraid.evaluation.models import Function
+
+if TYPE_CHECKING:
+    from unbraid.data import ImageDataset
+    from unbraid.training import Run
+
+__all__ = ["Losses", "losses_after_training"]
+
+
+@register("losses")
+@dataclass(frozen=True)
+class Losses(Measure):
+    """Means of the losses over the batches that would have come next."""
+
+    title = "Losses at the end of training"
+    needs = "a run"
+    batches: int = 1000
+    """Over how many; 0 switches it off."""
+
+    def __post_init__(self) -> None:
+        if self.batches < 0:
+            raise UsageError(f"batches must not be negative, got {self.batches}")
+
+    def applies(self, run: Run, data: ImageDataset) -> bool:
+        return not isinstance(run, Function)
+
+    def rows(self, run: Run, data: ImageDataset, seed: int) -> Iterator[Row]:
+        if self.batches:
+            yield {}, losses_after_training(run, data, batches=self.batches)
+
+
+def losses_after_training(run: Run, data: ImageDataset, *, batches: int) -> dict[str, float]:
+    """Means of the losses over the batches that would have come next, without learning from them.
+
+    ``regularizer`` is everything that is added to the reconstruction loss, ``elbo`` is -(reconstruction + kl).
+    """
+    if batches < 1:
+        raise UsageError(f"batches must be at least 1, got {batches}")
+    first = int(run.info["step"])
+    seen: dict[str, list[float]] = defaultdict(list)
+    for terms in _terms(run, data, range(first, first + batches)):
+        for name, value in terms.items():
+            seen[name].append(value)
+    means = {name: float(np.mean(values)) for name, values in seen.items()}
+    if "reconstruction" in means:
+        means["regularizer"] = means["loss"] - means["reconstruction"]
+        if "kl" in means:
+            means["elbo"] = -(means["reconstruction"] + means["kl"])
+    return means
+
+
+def _terms(run: Run, data: ImageDataset, steps: range) -> Iterator[dict[str, float]]:
+    """What the model's loss consists of at each of these steps."""
+    import torch
+
+    from unbraid.data import counter_rng, make_stream
+    from unbraid.objectives import Inputs
+    from unbraid.training import numerics
+    from unbraid.training.loop import NOISE
+
+    seed = int(run.info["seed"])
+    stream = make_stream(run.objective.needs, data, int(run.info["batch_size"]), seed)
+    noise = torch.Generator(run.device)
+    for step in steps:
+        batch = stream(step)
+        arrays = {"labels": batch.labels, "factors": batch.factors, "index": batch.index}
+        noise.manual_seed(int(counter_rng(seed, step, NOISE).integers(2**63)))
+        with torch.no_grad(), numerics.autocast(run.device, "fp32"):
+            inputs = Inputs(
+                numerics.to_tensor(batch.images, run.device),
+                None if batch.partners is None else numerics.to_tensor(batch.partners, run.device),
+                **{key: None if a is None else torch.as_tensor(a).to(run.device) for key, a in arrays.items()},
+            )
+            _, terms = next(iter(run.objective.losses(run.model, inputs, step, noise)))  # the model's own
+            numbers = {name: value.item() for name, value in {**terms.terms, **terms.watched}.items()}
+        yield {**numbers, "loss": terms.total.item()}
