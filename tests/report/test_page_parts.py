@@ -146,6 +146,15 @@ def test_a_history_that_was_cut_off_gives_the_rows_before_it(tmp_path):
     assert history.damaged == 1
 
 
+def test_a_term_that_came_late_is_no_damage(tmp_path):
+    file = tmp_path / "history.csv"
+    file.write_text("step,loss,late\n100,3.5,\n200,2.5,2\n300,1.5,")
+    history = read_history(file)
+    assert history.step.tolist() == [100, 200]
+    assert str(history.terms["late"].tolist()) == "[nan, 2.0]"
+    assert history.damaged == 1
+
+
 def test_what_hooks_measured_becomes_a_curve_and_half_a_row_does_not(tmp_path):
     (tmp_path / "run.json").write_text('{"status": "finished", "step": 200}')
     (tmp_path / "history.csv").write_text("step,loss\n100,3\n200,2\n")

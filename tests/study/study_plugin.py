@@ -16,7 +16,7 @@ from unbraid.objectives import BetaVAE, register
 class NotedVAE(BetaVAE):
     """beta-VAE that leaves a line in the file NOTES per training."""
 
-    def optimizers(self, model):
-        with Path(os.environ["NOTES"]).open("a") as file:
-            file.write(f"{self.beta}\n")
-        return super().optimizers(model)
+    def prepare(self, model, optimizers, step):
+        if step == 0:
+            with Path(os.environ["NOTES"]).open("a") as file:
+                file.write(f"{self.beta}\n")

@@ -155,21 +155,6 @@ def test_wrong_names_suggest_the_right_ones(dots, tmp_path):
         train(dots, tmp_path / "b", BetaVAE(net="cnv"))
 
 
-@register("test-fickle")
-@dataclass(frozen=True)
-class Fickle(AE):
-    """An autoencoder that adds a term half-way."""
-
-    def loss(self, model, inputs, step, noise):
-        terms = super().loss(model, inputs, step, noise).terms
-        return Terms(terms | ({"late": 0 * terms["reconstruction"]} if step >= 20 else {}))
-
-
-def test_a_term_that_comes_and_goes_is_refused(dots, tmp_path):
-    with pytest.raises(UsageError, match="late came or went"):
-        train(dots, tmp_path / "a", Fickle(**SMALL))
-
-
 def test_a_hook_needs_a_step_to_be_called_at():
     with pytest.raises(UsageError, match="every must be at least 1"):
         Hook(dict, every=0)

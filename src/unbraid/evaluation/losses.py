@@ -64,26 +64,11 @@ def losses_after_training(run: Run, data: ImageDataset, *, batches: int) -> dict
 
 def _terms(run: Run, data: ImageDataset, steps: range) -> Iterator[dict[str, float]]:
     """What the model's loss consists of at each of these steps."""
-    import torch
-
-    from unbraid.data import counter_rng, make_stream
-    from unbraid.objectives import Inputs
-    from unbraid.training import numerics
-    from unbraid.training.loop import NOISE
+    from unbraid.data import make_stream
+    from unbraid.training import Loop
 
     seed = int(run.info["seed"])
     stream = make_stream(run.objective.needs, data, int(run.info["batch_size"]), seed)
-    noise = torch.Generator(run.device)
+    loop = Loop(run.objective, run.model, stream, seed, run.device, precision="fp32")
     for step in steps:
-        batch = stream(step)
-        arrays = {"labels": batch.labels, "factors": batch.factors, "index": batch.index}
-        noise.manual_seed(int(counter_rng(seed, step, NOISE).integers(2**63)))
-        with torch.no_grad(), numerics.autocast(run.device, "fp32"):
-            inputs = Inputs(
-                numerics.to_tensor(batch.images, run.device),
-                None if batch.partners is None else numerics.to_tensor(batch.partners, run.device),
-                **{key: None if a is None else torch.as_tensor(a).to(run.device) for key, a in arrays.items()},
-            )
-            _, terms = next(iter(run.objective.losses(run.model, inputs, step, noise)))  # the model's own
-            numbers = {name: value.item() for name, value in {**terms.terms, **terms.watched}.items()}
-        yield {**numbers, "loss": terms.total.item()}
+        yield loop.terms_at(step)[loop.headline]

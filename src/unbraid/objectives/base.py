@@ -105,6 +105,13 @@ class Objective:
         """How many updates a budget of ``steps`` means; a method may count otherwise to match published runs."""
         return steps
 
+    def prepare(self, model: Model, optimizers: dict[str, torch.optim.Optimizer], step: int) -> None:
+        """Called before every step: the place for schedules, snapshots and restarts.
+
+        What it does must follow from the step, the model and the optimisers alone, which a checkpoint holds: a resumed
+        run repeats it. What is to be kept belongs into the model, as a buffer. The default does nothing.
+        """
+
     def losses(self, model: Model, inputs: Inputs, step: int, noise: torch.Generator) -> Iterator[tuple[str, Terms]]:
         """Yield ``(player, terms)``; after each the loop moves that player's parameters, and those only.
 

@@ -5,91 +5,131 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from unbraid.errors import UsageError
+from unbraid.files import replace_file
 
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["Means", "Table", "read_table"]
+__all__ = ["Extent", "Means", "Table", "extent_of_bytes", "read_table"]
+
+Extent = tuple[int, int]
+"""How many rows (without the header) and columns a table has."""
 
 
 class Table:
-    """An append-only CSV file; ``length`` in bytes is what a checkpoint remembers of it."""
+    """A CSV file that grows by rows and, where a new name comes up, by columns; cells without a number are empty.
 
-    def __init__(self, path: Path, length: int = 0) -> None:
+    ``extent`` is what a checkpoint remembers of it: what came after is cut off. A column that comes later rewrites
+    the file, under another name first: whenever the process is killed, all that was remembered is there.
+    """
+
+    def __init__(self, path: Path, extent: Extent = (0, 0)) -> None:
         self.path = path
-        if (path.stat().st_size if path.exists() else 0) < length:
+        found = _records(path.read_bytes()) if path.exists() else []
+        rows, columns = extent
+        if rows and (len(found) <= rows or len(found[0]) < columns):
             raise UsageError(
                 f"{path} is shorter than its checkpoint remembers: it was cut or deleted since. Put it back, or let "
                 "--fresh start the run anew"
             )
-        self._file = path.open("a+b")
-        self._file.truncate(length)
-        self._file.seek(0)
-        header = self._file.readline().decode().strip()
-        self.columns: list[str] | None = header.split(",") if header else None
-        self._file.seek(0, os.SEEK_END)
+        kept = [record[:columns] for record in found[: rows + 1]] if rows else []
+        if kept and kept != found:
+            self._write(kept)
+        self.columns: list[str] = kept[0] if kept else []
+        self.rows = rows
+        self._file = path.open("ab" if kept else "wb")
+
+    @property
+    def extent(self) -> Extent:
+        return self.rows, len(self.columns)
 
     def append(self, row: Mapping[str, float | int | str]) -> None:
-        """Add a row; the first one sets the columns. Floats are written so that they read back exactly."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        if self.columns is None:
-            self.columns = list(row)
-            writer.writerow(self.columns)
-        if set(row) != set(self.columns):
-            changed = ", ".join(sorted(set(row) ^ set(self.columns)))
-            raise UsageError(
-                f"{self.path.name} has the columns {', '.join(self.columns)}; at another step {changed} came or went. "
-                "An objective must give the same terms at every step; one that is switched off is 0"
-            )
-        writer.writerow([row[column] for column in self.columns])
-        self._file.write(text.getvalue().encode())
+        """Add a row. Floats are written so that they read back exactly."""
+        if new := [name for name in row if name not in self.columns]:
+            self._widen(new)
+        self._file.write(_text([[row.get(column, "") for column in self.columns]]))
         self._file.flush()
+        self.rows += 1
 
-    def flush(self) -> int:
-        """Put all rows on the disk and return the length."""
+    def flush(self) -> Extent:
+        """Put all rows on the disk and return how many there are."""
         self._file.flush()
         os.fsync(self._file.fileno())
-        return self._file.tell()
+        return self.extent
 
     def close(self) -> None:
         self._file.close()
 
+    def _widen(self, new: Sequence[str]) -> None:
+        if not self.columns:
+            self.columns = list(new)
+            self._file.write(_text([self.columns]))
+            return
+        self._file.close()
+        rows = _records(self.path.read_bytes())[1:]
+        self.columns = [*self.columns, *new]
+        self._write([self.columns, *([*row, *[""] * len(new)] for row in rows)])
+        self._file = self.path.open("ab")
+
+    def _write(self, records: Sequence[Sequence[object]]) -> None:
+        with replace_file(self.path) as temporary:
+            temporary.write_bytes(_text(records))
+
+
+def _records(data: bytes) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(data.decode(errors="replace"), newline="")))
+
+
+def _text(records: Sequence[Sequence[object]]) -> bytes:
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\n").writerows(records)
+    return text.getvalue().encode()
+
+
+def extent_of_bytes(path: Path, length: int) -> Extent:
+    """The extent of a table of which a checkpoint of version 0.1 remembers the length in bytes."""
+    data = path.read_bytes() if path.exists() else b""
+    if len(data) < length:
+        return 1 + len(_records(data)), 0  # more than there is: the table is too short
+    found = _records(data[:length])
+    return max(len(found) - 1, 0), len(found[0]) if found else 0
+
 
 class Means:
-    """Running means of named numbers between two rows of the history."""
+    """Running means of named numbers between two rows of the history, each over the times it was there."""
 
-    def __init__(self, sums: dict[str, float] | None = None, count: int = 0) -> None:
-        self.sums, self.count = dict(sums or {}), count
+    def __init__(self, sums: Mapping[str, float] | None = None, counts: Mapping[str, int] | None = None) -> None:
+        self.sums, self.counts = dict(sums or {}), dict(counts or {})
 
-    def add(self, values: dict[str, float]) -> None:
+    def add(self, values: Mapping[str, float]) -> None:
         for name, value in values.items():
             self.sums[name] = self.sums.get(name, 0.0) + value
-        self.count += 1
+            self.counts[name] = self.counts.get(name, 0) + 1
 
     def current(self) -> dict[str, float]:
-        """The means so far."""
-        return {name: total / self.count for name, total in self.sums.items()}
+        """The means so far; those of other players (``player/term``) come after the headline's."""
+        ordered = sorted(self.sums, key=lambda name: "/" in name)
+        return {name: self.sums[name] / self.counts[name] for name in ordered}
 
     def take(self) -> dict[str, float]:
         """The means so far, to start anew after."""
         means = self.current()
-        self.sums, self.count = {}, 0
+        self.sums, self.counts = {}, {}
         return means
 
 
 def read_table(path: Path) -> polars.DataFrame:
-    """A history as a data frame; empty when nothing was recorded yet."""
+    """A history as a data frame, null where a row has no such number; empty when nothing was recorded yet."""
     import polars
 
     if not path.exists() or path.stat().st_size == 0:
         return polars.DataFrame()
     try:
-        return polars.read_csv(path)
+        return polars.read_csv(path, infer_schema_length=None)  # the first rows of a late column say nothing of it
     except polars.exceptions.PolarsError as error:
         raise UsageError(f"{path} is damaged: {str(error).splitlines()[0]}") from error

@@ -72,44 +72,63 @@ class Loop:
             name: [p for group in optimizer.param_groups for p in group["params"]]
             for name, optimizer in self.optimizers.items()
         }
+        if not self.optimizers:
+            raise UsageError(f"objective {objective.name!r} must give at least one optimiser, got none")
+        self.headline = "model" if "model" in self.optimizers else next(iter(self.optimizers))
+        """The player whose terms are recorded under their own names; those of the others are ``player/term``."""
         self.noise = torch.Generator(device)
         self.step = 0
         self.means = Means()
-        self.first_loss: float | None = None
+        self.first_losses: dict[str, float] = {}
 
     def advance(self) -> None:
         """One step: a batch, and one update of every player."""
-        inputs = self.inputs(self.stream(self.step))
-        self.seed_noise()
-        losses = self.objective.losses(self.model, inputs, self.step, self.noise)
-        numbers: dict[str, float] = {}
-        while True:
-            with numerics.autocast(self.device, self.precision):
-                item = next(losses, None)
-            if item is None:
-                break
-            player, terms = item
-            numbers |= self._update(player, terms, prefix=f"{player}/" if numbers else "")
+        self.objective.prepare(self.model, self.optimizers, self.step)
+        for player, terms in self._played(self.step):
+            self.means.add(self._named(player, self._update(player, terms)))
         self.step += 1
-        self.means.add(numbers)
 
-    def seed_noise(self) -> None:
-        """Put the noise generator to where it belongs at this step: no state is carried over."""
-        self.noise.manual_seed(int(counter_rng(self.seed, self.step, NOISE).integers(2**63)))
+    def terms_at(self, step: int) -> dict[str, dict[str, float]]:
+        """The terms of every player for the batch and the noise of a step, without learning from it.
+
+        The model is judged as it stands and in evaluation mode: batch norm uses what it has learnt, and nothing is
+        prepared for the step. Losses may differentiate; no gradient is kept.
+        """
+        found: dict[str, Means] = {}
+        modes = [(module, module.training) for module in self.model.modules()]
+        self.model.eval()
+        try:
+            for player, terms in self._played(step):
+                found.setdefault(player, Means()).add(_numbers(terms))
+        finally:
+            for module, mode in modes:
+                module.training = mode
+        return {player: means.current() for player, means in found.items()}
+
+    def seed_noise(self, step: int) -> None:
+        """Put the noise generator to where it belongs at a step: no state is carried over."""
+        self.noise.manual_seed(int(counter_rng(self.seed, step, NOISE).integers(2**63)))
 
     def state(self) -> dict[str, Any]:
         """What a checkpoint must hold beside tensors."""
         return {
             "step": self.step,
             "sums": self.means.sums,
-            "count": self.means.count,
-            "first_loss": self.first_loss,
+            "counts": self.means.counts,
+            "first_loss": self.first_losses,
         }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go back to a state; model and optimisers are restored by the checkpoint."""
-        self.step, self.first_loss = state["step"], state["first_loss"]
-        self.means = Means(state["sums"], state["count"])
+        self.step, first = state["step"], state["first_loss"]
+        if "counts" in state:
+            self.means = Means(state["sums"], state["counts"])
+        else:  # version 0.1: one count for all terms
+            self.means = Means(state["sums"], dict.fromkeys(state["sums"], state["count"]))
+        if isinstance(first, dict):
+            self.first_losses = dict(first)
+        else:  # version 0.1 knew that of the headline alone, if any
+            self.first_losses = {} if first is None else {self.headline: first}
 
     def check_weights(self) -> None:
         """Refuse to let weights that are no numbers become a checkpoint."""
@@ -117,55 +136,78 @@ class Loop:
             if value.is_floating_point() and not torch.isfinite(value).all():
                 raise Diverged(f"{name} is not finite after step {self.step}: a gradient was not. {_HINT}")
 
-    def _update(self, player: str, terms: Terms, prefix: str) -> dict[str, float]:
-        if player not in self.optimizers:
-            raise UsageError(
-                f"objective yields a loss for player {player!r}, optimizers() has {sorted(self.optimizers)}"
-            )
-        total = terms.total
-        numbers = {"loss": total.item()}
-        numbers |= {name: value.item() for name, value in {**terms.terms, **terms.watched}.items()}
-        self.check_loss(numbers)
-        optimizer = self.optimizers[player]
-        optimizer.zero_grad(set_to_none=True)
-        if len(self.optimizers) == 1:
-            total.backward()
-        else:
-            total.backward(inputs=self.players[player])
-        optimizer.step()
-        return {prefix + name: value for name, value in numbers.items()}
-
-    def check_loss(self, numbers: dict[str, float]) -> None:
-        """Refuse to go on from a loss that is no number or far beyond where it started."""
-        for name in (*(n for n in numbers if n != "loss"), "loss"):
-            if not math.isfinite(numbers[name]):
-                raise Diverged(f"term {name!r} is {numbers[name]} at step {self.step}. {_HINT}")
-        if self.first_loss is None:
-            self.first_loss = numbers["loss"]
-        if abs(numbers["loss"]) > 1e4 * (1 + abs(self.first_loss)):
+    def check_loss(self, player: str, numbers: dict[str, float]) -> None:
+        """Refuse to go on from a player's loss that is no number or far beyond where it started."""
+        wrong = {name: value for name, value in numbers.items() if not math.isfinite(value)}
+        for name, value in self._named(player, wrong).items():
+            # A term says more than their sum, which comes first.
+            if len(wrong) == 1 or name.rpartition("/")[2] != "loss":
+                raise Diverged(f"term {name!r} is {value} at step {self.step}. {_HINT}")
+        first = self.first_losses.setdefault(player, numbers["loss"])
+        if abs(numbers["loss"]) > 1e4 * (1 + abs(first)):
             worst = max((n for n in numbers if n != "loss"), key=lambda n: abs(numbers[n]), default="loss")
+            whose = "" if player == self.headline else f" of {player!r}"
             raise Diverged(
-                f"the loss exploded at step {self.step}: {numbers['loss']:.4g} against {self.first_loss:.4g} at the "
+                f"the loss{whose} exploded at step {self.step}: {numbers['loss']:.4g} against {first:.4g} at the "
                 f"start; the largest term is {worst!r} ({numbers[worst]:.4g}). {_HINT}"
             )
 
+    def _played(self, step: int) -> Iterator[tuple[str, Terms]]:
+        """What the objective yields for a step; whoever iterates may move a player before the next one comes."""
+        inputs = self.inputs(self.stream(step))
+        self.seed_noise(step)
+        losses = self.objective.losses(self.model, inputs, step, self.noise)
+        while True:
+            with numerics.autocast(self.device, self.precision):
+                item = next(losses, None)
+            if item is None:
+                return
+            if item[0] not in self.optimizers:
+                raise UsageError(
+                    f"objective yields a loss for player {item[0]!r}, optimizers() has {sorted(self.optimizers)}"
+                )
+            yield item
+
+    def _update(self, player: str, terms: Terms) -> dict[str, float]:
+        numbers = _numbers(terms)
+        self.check_loss(player, numbers)
+        optimizer = self.optimizers[player]
+        optimizer.zero_grad(set_to_none=True)
+        if len(self.optimizers) == 1:
+            terms.total.backward()
+        else:
+            terms.total.backward(inputs=self.players[player])
+        optimizer.step()
+        return numbers
+
+    def _named(self, player: str, numbers: dict[str, Any]) -> dict[str, Any]:
+        return numbers if player == self.headline else {f"{player}/{name}": value for name, value in numbers.items()}
+
     def inputs(self, batch: Batch) -> Inputs:
-        """A batch on the training device."""
+        """A batch on the training device; images that are tensors already are taken as they are."""
 
         def tensor(values: Any) -> torch.Tensor | None:
             return None if values is None else torch.as_tensor(values).to(self.device)
 
         return Inputs(
-            images=numerics.to_tensor(batch.images, self.device),
-            partners=None if batch.partners is None else numerics.to_tensor(batch.partners, self.device),
+            images=self._images(batch.images),
+            partners=None if batch.partners is None else self._images(batch.partners),
             labels=tensor(batch.labels),
             factors=tensor(batch.factors),
             index=tensor(batch.index),
             partner_factors=tensor(batch.partner_factors),
         )
 
+    def _images(self, images: Any) -> torch.Tensor:
+        return images.to(self.device) if isinstance(images, torch.Tensor) else numerics.to_tensor(images, self.device)
+
 
 _HINT = "Try a smaller --learning-rate, a weaker penalty, or look at the data; the last good checkpoint is kept."
+
+
+def _numbers(terms: Terms) -> dict[str, float]:
+    named = {"loss": terms.total, **terms.terms, **terms.watched}
+    return {name: value.item() for name, value in named.items()}
 
 
 def run_hooks(hooks: Sequence[Hook], loop: Loop) -> list[dict[str, Any]]:

@@ -21,7 +21,7 @@ from unbraid.files import exclusive, read_json, write_json
 from unbraid.objectives import Objective
 from unbraid.training import numerics
 from unbraid.training.checkpoint import load_training, save_checkpoint
-from unbraid.training.history import Table
+from unbraid.training.history import Table, extent_of_bytes
 from unbraid.training.loop import INIT, Diverged, Hook, Loop, run_hooks, stop_requests
 from unbraid.training.progress import ProgressKind, make_progress
 from unbraid.training.run import CHECKPOINT, EVALUATIONS, HISTORY, INFO, Run, describe_data, problem_of
@@ -172,10 +172,10 @@ class Session:
             loop.restore(state)
         elif start is not None:
             inherited = load_training(start / CHECKPOINT, loop.model, loop.optimizers, own_settings=True)
-            loop.restore({**inherited, "sums": {}, "count": 0})
+            loop.restore({**inherited, "sums": {}, "counts": {}})
         self.saved_step, self.saved_at = loop.step, time.monotonic()
-        self.history = Table(folder / HISTORY, state.get("history_bytes", 0))
-        self.evaluations = Table(folder / EVALUATIONS, state.get("evaluations_bytes", 0))
+        self.history = _table(folder / HISTORY, state)
+        self.evaluations = _table(folder / EVALUATIONS, state)
         self.board = None if board is None else board(str(folder / "tensorboard"), purge_step=loop.step)
 
     @property
@@ -232,9 +232,9 @@ class Session:
         """Make everything up to this step survive."""
         self.loop.check_weights()
         state = self.loop.state()
-        state["history_bytes"], state["evaluations_bytes"] = self.history.flush(), self.evaluations.flush()
+        state["tables"] = {HISTORY: self.history.flush(), EVALUATIONS: self.evaluations.flush()}
         save_checkpoint(self.folder / CHECKPOINT, self.loop.model, self.loop.optimizers, state)
-        if status == "finished" and self.loop.means.count:
+        if status == "finished" and self.loop.means.counts:
             # Beyond what the checkpoint remembers: a run that goes on cuts this row off and writes the whole one.
             self.history.append({"step": self.loop.step, **self.loop.means.current()})
         self.info |= {"status": status, "step": self.loop.step, "seconds": round(self.seconds, 3)}
@@ -268,6 +268,14 @@ class Session:
         return min(1.0, max(self.loop.step / steps if steps else 0.0, self.seconds / budget if budget else 0.0))
 
 
+def _table(path: Path, state: dict[str, Any]) -> Table:
+    """A table cut back to what the checkpoint remembers of it."""
+    if "tables" in state:
+        rows, columns = state["tables"][path.name]
+        return Table(path, (rows, columns))
+    return Table(path, extent_of_bytes(path, state.get(f"{path.stem}_bytes", 0)))
+
+
 def _make_folder(folder: Path) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -282,7 +290,7 @@ def _make_folder(folder: Path) -> Path:
 
 def _sweep(folder: Path) -> None:
     """Remove the unfinished files of a process that was killed while it wrote them."""
-    for name in (INFO, CHECKPOINT):
+    for name in (INFO, CHECKPOINT, HISTORY, EVALUATIONS):
         for left in folder.glob(f".{name}.*.part"):
             left.unlink(missing_ok=True)
 

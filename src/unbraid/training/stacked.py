@@ -34,6 +34,7 @@ __all__ = ["Stack", "stackable", "torn", "train_stacked"]
 _SHARED = {
     "build": (AutoencoderObjective.build,),
     "optimizers": (AutoencoderObjective.optimizers,),
+    "prepare": (Objective.prepare,),
     "losses": (Objective.losses,),
     "loss": (VAEObjective.loss,),
     "terms": (VAEObjective.terms,),
@@ -91,7 +92,7 @@ class Stack:
         inputs = first.inputs(first.stream(first.step))
         noise = []
         for loop in self.loops:
-            loop.seed_noise()
+            loop.seed_noise(loop.step)
             size = (len(inputs.images), self.objective.latents)
             noise.append(torch.randn(size, generator=loop.noise, device=first.device))
         with numerics.autocast(first.device, first.precision):
@@ -106,7 +107,7 @@ class Stack:
         numbers = {"loss": total, **losses, **watched}
         rows = torch.stack([value.detach().float() for value in numbers.values()], dim=1).tolist()
         for loop, row in zip(self.loops, rows, strict=True):
-            loop.check_loss(dict(zip(numbers, row, strict=True)))
+            loop.check_loss("model", dict(zip(numbers, row, strict=True)))
         self.updater.zero_grad()
         total.sum().backward()
         self.updater.step()

@@ -148,15 +148,20 @@ def _history(folder: Folder) -> History | None:
 
 
 def read_history(path: Path) -> History:
-    """A history file row by row: rows that are cut short or hold no numbers are left out and counted."""
-    with path.open(newline="", errors="replace") as file:
-        rows = list(csv.reader(file))
+    """A history file row by row: rows that are cut short or hold no numbers are left out and counted.
+
+    A term that was not there is an empty cell, and no number (nan) here.
+    """
+    text = path.read_text(errors="replace")
+    rows = list(csv.reader(text.splitlines()))
+    cut = not text.endswith("\n")  # what looks like an empty cell at the very end may be half a number
     if not rows or not rows[0] or rows[0][0] != "step":
         return History(np.zeros(0), {}, max(len(rows) - 1, 0))
     columns, found, damaged = rows[0], [], 0
-    for row in rows[1:]:
+    for number, row in enumerate(rows[1:], start=2):
+        absent = "" if cut and number == len(rows) else "nan"
         try:
-            numbers = [float(cell) for cell in row]
+            numbers = [float(cell or absent) for cell in row]
         except ValueError:
             numbers = []
         if len(numbers) == len(columns):
