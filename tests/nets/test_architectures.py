@@ -10,7 +10,7 @@ from unbraid import nets
 from unbraid.errors import UsageError
 
 SIZES = [(8, 8), (16, 16), (17, 17), (28, 28), (32, 32), (64, 64), (96, 96), (24, 40), (9, 31)]
-NAMES = ["conv", "conv-bn", "fc", "linear", "mlp", "slow"]
+NAMES = ["conv", "conv-bn", "fc", "light", "linear", "mlp", "slow"]
 
 
 def generator(seed: int = 0) -> torch.Generator:
@@ -52,7 +52,8 @@ def test_conv_at_64_pixels_has_exactly_the_layers_of_the_study():
 @pytest.mark.parametrize("channels", [1, 3])
 @pytest.mark.parametrize(
     ("name", "size"),
-    [(name, size) for name in ("conv", "conv-bn", "slow", "mlp", "linear") for size in SIZES] + [("fc", (17, 24))],
+    [(name, size) for name in ("conv", "conv-bn", "light", "slow", "mlp", "linear") for size in SIZES]
+    + [("fc", (17, 24))],
     ids=str,
 )
 def test_any_image_goes_in_and_comes_out_in_its_own_shape(name, size, channels):
@@ -62,7 +63,7 @@ def test_any_image_goes_in_and_comes_out_in_its_own_shape(name, size, channels):
     assert decoder(codes[:, :3]).shape == (2, channels, *size)
 
 
-@pytest.mark.parametrize("name", ["conv", "conv-bn", "slow"])
+@pytest.mark.parametrize("name", ["conv", "conv-bn", "light", "slow"])
 def test_the_largest_image_works_without_memory_on_the_meta_device(name):
     with torch.device("meta"):
         encoder, decoder = nets.build(name, (256, 256, 3), 10, heads=1)
@@ -89,10 +90,11 @@ def test_the_gradient_reaches_every_parameter(name, size):
         assert parameter.grad.abs().max() > 0, key
 
 
+@pytest.mark.parametrize("name", ["conv", "light"])
 @pytest.mark.parametrize("size", SIZES, ids=str)
-def test_no_pixel_is_ignored(size):
+def test_no_pixel_is_ignored(size, name):
     # Sizes that do not halve evenly are padded rather than cropped: every pixel must matter.
-    encoder, _ = nets.build("conv", (*size, 1), 3)
+    encoder, _ = nets.build(name, (*size, 1), 3)
     images = torch.rand(8, 1, *size, generator=generator()).requires_grad_()
     encoder(images).square().sum().backward()
     assert images.grad is not None
