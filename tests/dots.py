@@ -2,11 +2,12 @@
 
 import numpy as np
 
-from unbraid.data import Card, Entry, FactorDataset, FactorSpace, register
+from unbraid.data import Card, FactorDataset, FactorSpace, register
 
 SPACE = FactorSpace(("x", "y"), (12, 12), ("ordinal", "ordinal"))
 
 
+@register("dots")
 class Dots(FactorDataset):
     name, shape, space, card = "dots", (16, 16, 1), SPACE, Card("dots")
 
@@ -15,6 +16,3 @@ class Dots(FactorDataset):
         x, y = self.space.factors(index).T[:, :, None, None]
         rows, columns = np.mgrid[:16, :16]
         return (255 * ((abs(rows - 2 - y) < 2) & (abs(columns - 2 - x) < 2))).astype(np.uint8)[..., None]
-
-
-register(Entry("dots", Dots, Card("dots"), 144, "16x16x1", SPACE))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from unbraid import nets
-from unbraid.data import Card, Entry, entry, load, make_stream, register
+from unbraid.data import entry, load, make_stream, register
 from unbraid.errors import UsageError
 from unbraid.options import parse_name, parse_value
 
@@ -78,7 +78,7 @@ def test_a_wrong_option_of_a_stream_is_told(dots):
 
 
 def test_a_data_set_is_found_however_its_name_is_spelled(dots):
-    register(Entry("Test_Spelling", lambda: dots, Card("dots"), 144, "16x16x1"))
+    register("Test_Spelling")(lambda: dots)
     assert entry("Test_Spelling") is entry("test-spelling")
 
 

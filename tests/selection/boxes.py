@@ -2,11 +2,12 @@
 
 import numpy as np
 
-from unbraid.data import Card, Entry, FactorDataset, FactorSpace, register
+from unbraid.data import Card, FactorDataset, FactorSpace, register
 
 SPACE = FactorSpace(("size", "x", "y", "noise"), (3, 8, 8, 10), ("ordinal", "ordinal", "ordinal", "categorical"))
 
 
+@register("boxes")
 class Boxes(FactorDataset):
     name, shape, space, card = "boxes", (16, 16, 1), SPACE, Card("boxes")
 
@@ -21,6 +22,3 @@ class Boxes(FactorDataset):
     def images(self, index, rng=None):
         del rng
         return self._pixels[np.asarray(index)]
-
-
-register(Entry("boxes", Boxes, Card("boxes"), len(SPACE), "16x16x1", SPACE))

@@ -1,19 +1,5 @@
 """Factor spaces, data sets and streams of batches."""
 
-# These only put their data sets into the catalogue.
-import unbraid.data.sets.arm3d
-import unbraid.data.sets.cars3d
-import unbraid.data.sets.celeba
-import unbraid.data.sets.digits8
-import unbraid.data.sets.kitti_masks
-import unbraid.data.sets.mnist
-import unbraid.data.sets.mpi3d
-import unbraid.data.sets.natural_sprites
-import unbraid.data.sets.pedestrians
-import unbraid.data.sets.rooms3d
-import unbraid.data.sets.shapes3d
-import unbraid.data.sets.smallnorb
-import unbraid.data.sets.usps  # noqa: F401
 from unbraid.data.dataset import Card, Dataset, FactorDataset, ImageDataset, LabelledDataset
 from unbraid.data.files.dsprites_file import compare_dsprites
 from unbraid.data.files.folder import from_folder
@@ -45,6 +31,9 @@ from unbraid.data.stream import (
 )
 from unbraid.data.two_batches import FewLabelsStream, TwoBatchStream
 from unbraid.data.wrapper import Subset, Wrapper
+from unbraid.registry import import_modules
+
+import_modules("unbraid.data.sets")
 
 __all__ = [
     "Batch",

@@ -1,10 +1,10 @@
 """Data sets by name."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -12,10 +12,12 @@ from unbraid.data.dataset import Card, Dataset, Recipe
 from unbraid.data.files.folder import from_folder
 from unbraid.data.files.root import find_file
 from unbraid.data.own import from_npz, from_path, is_path
+from unbraid.data.part import Indices, read_indices
 from unbraid.data.space import FactorSpace
-from unbraid.errors import UsageError, unknown_name
+from unbraid.errors import unknown_name
 from unbraid.options import check_options, parse_value
 from unbraid.options import parse_name as parse
+from unbraid.registry import Registry, summary
 
 __all__ = ["Entry", "entry", "load", "names", "parse", "register"]
 
@@ -27,9 +29,10 @@ class Entry:
     name: str
     load: Callable[..., Dataset]
     card: Card
-    images: int | None
-    size: str
-    """Image size in words, such as ``64x64x1``."""
+    images: int | None = None
+    """How many there are; ``None`` if that is known only once it is loaded."""
+    size: str = ""
+    """Image size in words, such as ``64x64x1``; empty if that is known only once it is loaded."""
     space: FactorSpace | None = None
     files: tuple[str, ...] = ()
     """Paths under the data root, the first existing one of which holds the data; empty if nothing is needed."""
@@ -42,76 +45,136 @@ class Entry:
         return not self.files or find_file(*self.files) is not None
 
 
-_ENTRIES: dict[str, Entry] = {}
+_ENTRIES: Registry[Entry] = Registry(
+    "data set", "See `unbraid data list`; an own one must be imported first (on the command line: --plugin FILE.py)"
+)
+Loader = TypeVar("Loader", bound=Callable[..., Dataset])
 
 
-def register(item: Entry) -> None:
-    """Put a data set into the catalogue (own ones too: then ``--data NAME`` finds it)."""
-    _ENTRIES[_key(item.name)] = item
+def register(
+    name: str,
+    *,
+    card: Card | None = None,
+    images: int | None = None,
+    size: str = "",
+    space: FactorSpace | None = None,
+    files: Sequence[str] = (),
+    made: bool = False,
+) -> Callable[[Loader], Loader]:
+    """Decorator: make a function that returns a data set, or a class of data sets, known by this name.
+
+    Its parameters are the options of ``load("name:option=value")``. What it says of itself beforehand (``card``,
+    ``images``, ``size``, ``space``) stands in lists without loading anything; a class may have ``card``, ``space`` and
+    ``shape`` as attributes instead, and all of it may stay unsaid.
+
+    >>> from unbraid.data import from_arrays
+    >>> @register("grey-levels")
+    ... def grey_levels(size: int = 8):
+    ...     levels = np.full((3, size, size), [[[10]], [[20]], [[30]]], np.uint8)
+    ...     return from_arrays(levels, factors=[[0], [1], [2]])
+    >>> load("grey-levels:size=4").shape
+    (4, 4, 1)
+    """
+
+    def keep(loader: Loader) -> Loader:
+        grid, shape = space or getattr(loader, "space", None), getattr(loader, "shape", None)
+        about = getattr(loader, "card", Dataset.card)
+        found = Entry(
+            name,
+            loader,
+            card or (Card(summary(loader) or name) if about is Dataset.card else about),
+            images if images is not None or grid is None else len(grid),
+            size or ("x".join(map(str, shape)) if isinstance(shape, tuple) else ""),
+            grid,
+            tuple(files),
+            made,
+        )
+        _ENTRIES.add(name, found, home=loader)
+        return loader
+
+    return keep
 
 
 def names() -> list[str]:
     """All registered names."""
-    return sorted(_ENTRIES)
+    return _ENTRIES.names()
 
 
 def entry(name: str) -> Entry:
     """The catalogue entry of a name; ``_`` and ``-`` are the same."""
-    if _key(name) not in _ENTRIES:
-        raise unknown_name("data set", name, _ENTRIES, "See `unbraid data list`")
-    return _ENTRIES[_key(name)]
-
-
-def _key(name: str) -> str:
-    return name.replace("_", "-").lower()
+    return _ENTRIES[name]
 
 
 def load(name: str, **options: Any) -> Dataset:
     """A data set by name.
 
     Options that name a factor choose a part of the grid (an integer fixes the factor, a slice or list thins it);
-    the others go to the data set. Both can be written into the name, as on the command line:
-    ``load("sprites32:shape=0,orientation=::4")``. The path of an npz file or of a folder of images is a name too:
+    ``part`` chooses images by position (a slice, or an npy file of positions); the others go to the data set. All
+    can be written into the name, as on the command line: ``load("sprites32:shape=0,orientation=::4")``,
+    ``load("sprites32:part=::7")``. The path of an npz file or of a folder of images is a name too:
     ``load("my.npz")``, ``load("photos:size=64")``.
     """
     name, written = (name, {}) if is_path(name) and Path(name).exists() else parse(name)
     options = written | {key: parse_value(value) if isinstance(value, str) else value for key, value in options.items()}
-    if _key(name) not in _ENTRIES and is_path(name):
-        return _load_path(name, options)
+    if name not in _ENTRIES and is_path(name):
+        path = Path(name).expanduser().absolute()
+        reader = from_folder if path.is_dir() else from_npz
+        return _load(str(path), lambda **given: from_path(path, **given), reader, ("path",), None, options)
     item = entry(name)
-    factors = item.space.names if item.space else ()
-    choices = {key: value for key, value in options.items() if key in factors}
-    rest = {key: value for key, value in options.items() if key not in factors}
-    dataset = item.load(**check_options(f"data set {item.name!r}", item.load, rest, also=factors))
+    return _load(item.name, item.load, item.load, (), item.space, options)
+
+
+def _load(
+    name: str,
+    make: Callable[..., Dataset],
+    described: Callable[..., Any],
+    given: Sequence[str],
+    space: FactorSpace | None,
+    options: dict[str, Any],
+) -> Dataset:
+    """Share the options out to the data set, to its factors and to the choice of a part."""
+    what = f"data set {name!r}"
+    factors = space.names if space else ()
+    # The name of a factor always means the factor.
+    taken = set(inspect.signature(described).parameters) - {*given, *factors}
+    own = {key: value for key, value in options.items() if key in taken}
+    rest = {key: value for key, value in options.items() if key not in own}
+    if space is not None:
+        _check_known(what, rest, taken, factors)  # before anything is loaded
+    dataset = make(**check_options(what, described, own, given=given))
+    factors = () if dataset.space is None else dataset.space.names
+    _check_known(what, rest, taken, factors)
+    dataset.recipe = _recipe(name, own)
+    choices = {key: value for key, value in rest.items() if key in factors}
     if choices:
-        if dataset.space is None:
-            raise UsageError(f"data set {item.name!r} has no factors to choose from: {sorted(choices)}")
         dataset = dataset.subset(**choices)
-    dataset.recipe = _recipe(item.name, options)
+        dataset.recipe = _recipe(name, own | choices)
+    if "part" in rest and "part" not in choices:
+        dataset = _part(dataset, name, own | choices, rest["part"])
     return dataset
 
 
-def _load_path(name: str, options: dict[str, Any]) -> Dataset:
-    path = Path(name).expanduser().absolute()
-    reader = from_folder if path.is_dir() else from_npz
-    accepted = set(inspect.signature(reader).parameters) - {"path"}
-    rest = {key: value for key, value in options.items() if key in accepted}
-    dataset = from_path(path, **check_options(repr(name), reader, rest))
-    choices = {key: value for key, value in options.items() if key not in accepted}
-    if choices:
-        known = dataset.factor_names if dataset.space is not None else ()
-        for key in choices:
-            if key not in known:
-                raise unknown_name(f"option of {name!r}:", key, (*accepted, *known))
-        dataset = dataset.subset(**choices)
-    dataset.recipe = _recipe(str(path), options)
-    return dataset
+def _check_known(what: str, options: dict[str, Any], taken: set[str], factors: Sequence[str]) -> None:
+    for key in options:
+        if key not in factors and key != "part":
+            raise unknown_name(f"option of {what}:", key, (*taken, *factors, "part"))
+
+
+def _part(dataset: Dataset, name: str, options: dict[str, Any], chosen: Any) -> Dataset:
+    index = chosen
+    if isinstance(chosen, str | Path):
+        chosen = Path(chosen).expanduser().absolute()
+        index = read_indices(chosen)
+    part = dataset.part([index] if isinstance(index, int) else index)
+    part.recipe = _recipe(name, options | {"part": chosen})
+    return part
 
 
 def _recipe(name: str, options: dict[str, Any]) -> Recipe | None:
-    """How to load it again; there is no way if an option is an array, which no record can hold."""
-    if any(isinstance(value, np.ndarray) for value in options.values()):
-        return None
+    """How to load it again; there is no way if an option is something that no record can hold."""
+    for value in options.values():
+        if isinstance(value, np.ndarray) or (isinstance(value, Indices) and not isinstance(value, str)):
+            return None
     return Recipe(name, {key: _plain(value) for key, value in options.items()})
 
 

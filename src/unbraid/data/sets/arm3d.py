@@ -14,7 +14,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from unbraid.data.dataset import Card, FactorDataset
 from unbraid.data.files.store import render_store, store_file
-from unbraid.data.registry import Entry, register
+from unbraid.data.registry import register
 from unbraid.data.render.arm3d_scene import CAMERAS, OBJECTS, RADII, Pose, Stage, object_solid, pose
 from unbraid.data.render.raycast import compose, coverage
 from unbraid.data.sets.mpi3d import SPACE
@@ -147,6 +147,6 @@ class _Painter:
         return self._stages[camera]
 
 
-_FILES = {name: (store_file(f"{name}/objects"),) for name in ("arm3d", "arm3d-32")}
-register(Entry("arm3d", Arm3D, CARD, len(SPACE), "64x64x3", SPACE, _FILES["arm3d"], made=True))
-register(Entry("arm3d-32", partial(Arm3D, 32), CARD, len(SPACE), "32x32x3", SPACE, _FILES["arm3d-32"], made=True))
+for _name, _load, _size in (("arm3d", Arm3D, 64), ("arm3d-32", partial(Arm3D, 32), 32)):
+    _files = (store_file(f"{_name}/objects"),)
+    register(_name, card=CARD, size=f"{_size}x{_size}x3", space=SPACE, files=_files, made=True)(_load)

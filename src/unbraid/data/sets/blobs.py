@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from unbraid.data.dataset import Card, FactorDataset
-from unbraid.data.registry import Entry, register
+from unbraid.data.registry import register
 from unbraid.data.space import FactorSpace
 from unbraid.errors import UsageError
 
@@ -26,6 +26,7 @@ _CARD = Card(
 )
 
 
+@register("blobs16")
 class Blobs(FactorDataset):
     """A Gaussian spot of widths ``sx`` and ``sy`` pixels, its middle on a 16 x 16 grid between pixels 4 and 11."""
 
@@ -42,6 +43,3 @@ class Blobs(FactorDataset):
 
     def images(self, index: np.ndarray | Sequence[int], rng: np.random.Generator | None = None) -> np.ndarray:
         return self._pixels[np.asarray(index, dtype=np.int64)]
-
-
-register(Entry("blobs16", Blobs, _CARD, images=len(_SPACE), size="16x16x1", space=_SPACE))

@@ -14,7 +14,7 @@ from unbraid.data.files.converted import converted
 from unbraid.data.files.root import find_file
 from unbraid.data.files.store import ImageStore
 from unbraid.data.progress import progress
-from unbraid.data.registry import Entry, register
+from unbraid.data.registry import register
 from unbraid.data.space import FactorSpace
 from unbraid.errors import UsageError
 
@@ -35,6 +35,7 @@ _CARD = card(
 )
 
 
+@register("cars3d", card=_CARD, size="64x64x3", space=SPACE, files=_FILES)
 def load_cars3d(file: str | Path | None = None) -> ArrayFactors:
     """Cars3D from the published archive or its unpacked folder ``cars``, shrunk to 64x64."""
     path = Path(file) if file is not None else find_file(*_FILES)
@@ -106,6 +107,3 @@ def _car(data: bytes, name: str, path: Path, elevations: int, azimuths: int) -> 
     pictures = views.transpose(4, 3, 0, 1, 2).reshape(-1, *views.shape[:3])
     small = [Image.fromarray(picture).resize((_SIDE, _SIDE), Image.Resampling.LANCZOS) for picture in pictures]
     return np.stack([np.asarray(picture) for picture in small]).reshape(elevations, azimuths, _SIDE, _SIDE, 3)
-
-
-register(Entry("cars3d", load=load_cars3d, card=_CARD, images=len(SPACE), size="64x64x3", space=SPACE, files=_FILES))

@@ -9,7 +9,7 @@ from unbraid.data.dataset import ImageDataset
 from unbraid.data.files.catalogue import card, missing_file
 from unbraid.data.files.folder import image_files, open_files
 from unbraid.data.files.root import find_file
-from unbraid.data.registry import Entry, register
+from unbraid.data.registry import register
 from unbraid.errors import UsageError, unknown_name
 
 __all__ = ["load_celeba", "read_attributes"]
@@ -19,6 +19,7 @@ _ATTRIBUTES = "list_attr_celeba.txt"
 _CARD = card("celeba", ("Attributes are opinions of annotators, several of them about looks; many are correlated.",))
 
 
+@register("celeba", card=_CARD, images=202_599, size="64x64x3", files=_IMAGES)
 def load_celeba(attribute: str | None = None, size: int = 64, crop: int = 148) -> ImageDataset:
     """Faces from the folder ``img_align_celeba``: the middle ``crop`` pixels, shrunk to ``size``.
 
@@ -65,6 +66,3 @@ def _column(folder: Path, attribute: str, files: list[Path]) -> np.ndarray:
         if file.name not in table:
             raise UsageError(f"{path} says nothing about {file.name}; images and list must be of the same release")
     return np.array([table[file.name][names.index(attribute)] for file in files])
-
-
-register(Entry("celeba", load=load_celeba, card=_CARD, images=202_599, size="64x64x3", files=_IMAGES))

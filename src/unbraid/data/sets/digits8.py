@@ -4,7 +4,7 @@ import numpy as np
 
 from unbraid.data.arrays import ArrayLabels, HeldArray
 from unbraid.data.dataset import Card
-from unbraid.data.registry import Entry, register
+from unbraid.data.registry import register
 
 __all__ = ["load_digits8"]
 
@@ -18,6 +18,7 @@ _CARD = Card(
 )
 
 
+@register("digits8", card=_CARD, images=1_797, size="8x8x1")
 def load_digits8() -> ArrayLabels:
     """1,797 digits; the 17 grey levels 0..16 become 0..255."""
     from sklearn.datasets import load_digits
@@ -25,6 +26,3 @@ def load_digits8() -> ArrayLabels:
     digits = load_digits()
     images = np.rint(digits.images * (255 / 16)).astype(np.uint8)
     return ArrayLabels(HeldArray(images), digits.target, tuple("0123456789"), name="digits8", card=_CARD)
-
-
-register(Entry("digits8", load=load_digits8, card=_CARD, images=1_797, size="8x8x1"))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from unbraid.data.dataset import Card, FactorDataset
-from unbraid.data.registry import Entry, register
+from unbraid.data.registry import register
 from unbraid.data.space import FactorSpace
 
 __all__ = ["HadamardImages"]
@@ -22,6 +22,7 @@ _CARD = Card(
 )
 
 
+@register("hadamard64")
 class HadamardImages(FactorDataset):
     """``0.5 + 1.2 a h + b k`` for a and b in [-1, 1], where h and k are rows of the Hadamard matrix over 8."""
 
@@ -37,6 +38,3 @@ class HadamardImages(FactorDataset):
 
     def images(self, index: np.ndarray | Sequence[int], rng: np.random.Generator | None = None) -> np.ndarray:
         return self._pixels[np.asarray(index, dtype=np.int64)]
-
-
-register(Entry("hadamard64", HadamardImages, _CARD, images=len(_SPACE), size="8x8x1", space=_SPACE))

@@ -10,7 +10,7 @@ from unbraid.data.files.plain_pickle import read_plain_pickle
 from unbraid.data.files.root import find_file
 from unbraid.data.motion.measured import PackedMasks, measure
 from unbraid.data.motion.tracks import Tracks
-from unbraid.data.registry import Entry, register
+from unbraid.data.registry import register
 from unbraid.data.sets.pedestrians import SMALLEST, MaskTracks
 from unbraid.errors import UsageError
 
@@ -24,6 +24,7 @@ TRAPS = (
 )
 
 
+@register("kitti-masks", card=card("kitti-masks", TRAPS), images=84_626, size="64x64x1", files=(FILE,))
 class KittiMasks(MaskTracks):
     """84,626 binary masks, 64 x 64, on 2,120 tracks.
 
@@ -64,8 +65,3 @@ def _sequences(found: Any, path: Path) -> list[np.ndarray]:
     if sum(array.nbytes for array in masks) > path.stat().st_size:
         raise UsageError(f"{path} names the same masks over and over, more than it holds; get the file anew")
     return [array > 0 for array in masks if len(array)]
-
-
-register(
-    Entry("kitti-masks", KittiMasks, card("kitti-masks", TRAPS), images=84_626, size="64x64x1", files=(FILE,)),
-)

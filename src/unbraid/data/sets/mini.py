@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from unbraid.data.dataset import Card, FactorDataset
-from unbraid.data.registry import Entry, register
+from unbraid.data.registry import register
 from unbraid.data.space import FactorSpace, Kind
 from unbraid.errors import UsageError
 
@@ -27,6 +27,7 @@ _CARD = Card(
 )
 
 
+@register("mini-sprites")
 class MiniSprites(FactorDataset):
     """A white square, ellipse or triangle in 4 sizes and 8 x 8 places, 64 x 64 pixels, black and white."""
 
@@ -81,6 +82,3 @@ def _draw(factors: np.ndarray) -> np.ndarray:
     return np.where(shape == 0, square, np.where(shape == 1, ellipse, triangle)).astype(np.uint8)[..., None] * np.uint8(
         255
     )
-
-
-register(Entry("mini-sprites", MiniSprites, _CARD, images=len(_SPACE), size="64x64x1", space=_SPACE))

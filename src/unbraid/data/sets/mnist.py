@@ -9,7 +9,7 @@ from unbraid.data.files.catalogue import card, missing_file
 from unbraid.data.files.idx import read_idx
 from unbraid.data.files.npz import read_array
 from unbraid.data.files.root import find_file
-from unbraid.data.registry import Entry, register
+from unbraid.data.registry import register
 from unbraid.errors import unknown_name
 
 __all__ = ["check_split", "load_idx_set"]
@@ -83,13 +83,5 @@ def load_kmnist(split: str = "train") -> ArrayLabels:
 
 
 for _name, _load in (("mnist", load_mnist), ("fashion-mnist", load_fashion_mnist), ("kmnist", load_kmnist)):
-    register(
-        Entry(
-            _name,
-            load=_load,
-            card=card(_name),
-            images=60_000,
-            size="28x28x1",
-            files=tuple(_candidates(_name, "train", "images")),
-        )
-    )
+    _files = _candidates(_name, "train", "images")
+    register(_name, card=card(_name), images=60_000, size="28x28x1", files=tuple(_files))(_load)

@@ -14,7 +14,7 @@ from unbraid.data.files.catalogue import card, missing_file
 from unbraid.data.files.converted import converted
 from unbraid.data.files.npz import array_header, is_large, read_array, stream_rows
 from unbraid.data.files.root import find_file
-from unbraid.data.registry import Entry, register
+from unbraid.data.registry import register
 from unbraid.data.space import FactorSpace, Kind
 from unbraid.errors import UsageError
 
@@ -74,14 +74,6 @@ def open_mpi3d(path: Path, space: FactorSpace) -> Held:
 
 
 for _kind in _FILES:
-    register(
-        Entry(
-            f"mpi3d-{_kind}",
-            load=partial(load_mpi3d, _kind),
-            card=card(f"mpi3d-{_kind}"),
-            images=len(_space(_kind)),
-            size="64x64x3",
-            space=_space(_kind),
-            files=_FILES[_kind],
-        )
+    register(f"mpi3d-{_kind}", card=card(f"mpi3d-{_kind}"), size="64x64x3", space=_space(_kind), files=_FILES[_kind])(
+        partial(load_mpi3d, _kind)
     )

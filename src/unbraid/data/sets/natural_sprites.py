@@ -14,7 +14,7 @@ from unbraid.data.dataset import Card, FactorDataset, Shape
 from unbraid.data.files.measurement_table import read_measurements
 from unbraid.data.motion.tracks import TrackDataset, Tracks
 from unbraid.data.motion.window_tracks import window_tracks
-from unbraid.data.registry import Entry, register
+from unbraid.data.registry import register
 from unbraid.data.render.spriteworld import ANGLES, SHAPES, render_polygons
 from unbraid.data.space import FactorSpace
 from unbraid.errors import UsageError
@@ -77,6 +77,7 @@ class _Source:
         self.shape = (size, size, channels)
 
 
+@register("natural-sprites", card=CARD, size="64x64x3")
 class NaturalSprites(_Source, TrackDataset):
     """Sprites with continuous x, y and scale, 40 angles and 4 shapes; images are drawn when asked for.
 
@@ -119,6 +120,7 @@ class NaturalSprites(_Source, TrackDataset):
         return self.tracks.draw_chains(n, length, rng) * LOOKS + rng.integers(LOOKS, size=(n, 1))
 
 
+@register("natural-sprites-discrete", card=CARD, size="64x64x3")
 class NaturalSpritesDiscrete(_Source, FactorDataset):
     """The same with x, y and area put into 32, 32 and 6 equal bins: a factor grid with natural transitions.
 
@@ -166,9 +168,3 @@ class NaturalSpritesDiscrete(_Source, FactorDataset):
 def _render(factors: np.ndarray, shape: Shape) -> np.ndarray:
     x, y, scale, angle, kind = factors.T
     return render_polygons(x, y, scale, angle, kind, size=shape[0], channels=shape[2])
-
-
-register(Entry("natural-sprites", NaturalSprites, CARD, images=None, size="64x64x3"))
-register(
-    Entry("natural-sprites-discrete", NaturalSpritesDiscrete, CARD, images=len(SPACE), size="64x64x3", space=SPACE)
-)

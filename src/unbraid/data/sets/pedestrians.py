@@ -10,7 +10,7 @@ from unbraid.data.files.store import render_store, store_file
 from unbraid.data.motion.measured import measure
 from unbraid.data.motion.tracks import TrackDataset, Tracks
 from unbraid.data.motion.walkers import walk_scenes
-from unbraid.data.registry import Entry, register
+from unbraid.data.registry import register
 from unbraid.data.render.jitter import jitter_pairs
 from unbraid.data.render.silhouettes import render_silhouettes
 from unbraid.errors import UsageError
@@ -71,6 +71,7 @@ class MaskTracks(TrackDataset):
         return jitter_pairs(*both, rng) if self.augment and rng is not None else both
 
 
+@register("pedestrians", size="64x64x1", files=(store_file("pedestrians", VERSION),), made=True)
 class Pedestrians(MaskTracks):
     """About 2,100 tracks and 85,000 masks, 64 x 64, of one walking figure each; rendered at first use.
 
@@ -97,16 +98,3 @@ class Pedestrians(MaskTracks):
         tracks, frames = Tracks.linked(values, self.factor_names, scene.links & seen[:-1] & seen[1:])
         super().__init__(store, tracks, frames, max_gap, augment)
         self.frame_rate = scene.rate[frames]
-
-
-register(
-    Entry(
-        "pedestrians",
-        Pedestrians,
-        CARD,
-        images=None,
-        size="64x64x1",
-        files=(store_file("pedestrians", VERSION),),
-        made=True,
-    )
-)

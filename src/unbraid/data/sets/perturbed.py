@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from unbraid.data.dataset import Card, Dataset
-from unbraid.data.registry import Entry, load, register
+from unbraid.data.registry import load, register
 from unbraid.data.space import FactorSpace
 from unbraid.data.wrapper import Wrapper
 from unbraid.errors import UsageError, unknown_name
@@ -179,6 +179,7 @@ def read_perturbation(folder: str | Path) -> tuple[Perturbation, dict[str, Any]]
         raise UsageError(f"{folder} is damaged ({error})") from error
 
 
+@register("perturbed", card=_CARD, size="as its source")
 def load_perturbed(
     source: str | Path | None = None, control: Literal["amplitude", "variance"] | None = None, seed: int = 0
 ) -> Perturbed | PixelNoise:
@@ -220,6 +221,3 @@ def _card_of(base: Card, words: str, trap: str) -> Card:
         citation=f"{base.citation}; {_CITATION}".removeprefix("; "),
         traps=(trap, "The generating factors are untouched: same grid, same values.", *base.traps),
     )
-
-
-register(Entry("perturbed", load_perturbed, _CARD, images=None, size="as its source"))

@@ -13,7 +13,7 @@ import numpy as np
 
 from unbraid.data.dataset import Card, FactorDataset
 from unbraid.data.files.store import render_store, store_file
-from unbraid.data.registry import Entry, register
+from unbraid.data.registry import register
 from unbraid.data.render.raycast import (
     Camera,
     Capsule,
@@ -193,4 +193,4 @@ _LAMP_SAMPLES = _lamp_samples()
 
 
 for _name, _load, _size in (("rooms3d", Rooms3D, 64), ("rooms3d-32", partial(Rooms3D, 32), 32)):
-    register(Entry(_name, _load, CARD, len(SPACE), f"{_size}x{_size}x3", SPACE, (store_file(_name),), made=True))
+    register(_name, card=CARD, size=f"{_size}x{_size}x3", space=SPACE, files=(store_file(_name),), made=True)(_load)

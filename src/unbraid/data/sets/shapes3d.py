@@ -11,7 +11,7 @@ from unbraid.data.files.converted import converted
 from unbraid.data.files.root import find_file
 from unbraid.data.files.store import ImageStore
 from unbraid.data.grid import grid_of
-from unbraid.data.registry import Entry, register
+from unbraid.data.registry import register
 from unbraid.data.space import FactorSpace
 from unbraid.errors import UsageError
 
@@ -28,6 +28,7 @@ _CARD = card(
 )
 
 
+@register("shapes3d", card=_CARD, size="64x64x3", space=SPACE, files=(_FILE, "3dshapes.h5"))
 def load_shapes3d(file: str | Path | None = None) -> ArrayFactors:
     """3D Shapes from ``3dshapes.h5``, found under the data root unless ``file`` says where."""
     path = Path(file) if file is not None else find_file(_FILE, "3dshapes.h5")
@@ -71,16 +72,3 @@ def _block(chunks: tuple[int, ...] | None, shape: tuple[int, ...]) -> int:
     rows = chunks[0] if chunks else 1
     whole = rows * -(-4096 // rows)
     return min(whole, (1 << 29) // prod(shape))
-
-
-register(
-    Entry(
-        "shapes3d",
-        load=load_shapes3d,
-        card=_CARD,
-        images=len(SPACE),
-        size="64x64x3",
-        space=SPACE,
-        files=(_FILE, "3dshapes.h5"),
-    )
-)

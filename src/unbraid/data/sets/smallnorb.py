@@ -14,7 +14,7 @@ from unbraid.data.files.catalogue import card, missing_file
 from unbraid.data.files.converted import converted
 from unbraid.data.files.root import find_file
 from unbraid.data.files.store import ImageStore
-from unbraid.data.registry import Entry, register
+from unbraid.data.registry import register
 from unbraid.data.space import FactorSpace
 from unbraid.errors import UsageError
 
@@ -59,6 +59,14 @@ class SmallNORB(FactorDataset):
         return self.store.images(positions * self.instances + rng.integers(self.instances, size=positions.shape))
 
 
+@register(
+    "smallnorb",
+    card=_CARD,
+    images=len(SPACE) * INSTANCES,
+    size="64x64x1",
+    space=SPACE,
+    files=[f"{folder}/{_CHUNKS[0]}-dat.mat{end}" for folder in _FOLDERS for end in (".gz", "")],
+)
 def load_smallnorb() -> SmallNORB:
     """SmallNORB from its six published files, gzipped or plain, found under the data root."""
     return SmallNORB(convert_smallnorb([_Chunk.find(stem) for stem in _CHUNKS]))
@@ -166,16 +174,3 @@ def _shrink(path: Path) -> np.ndarray:
     for k, (left, _) in enumerate(pairs):
         out[k, :, :, 0] = np.asarray(Image.fromarray(left).resize((_SIDE, _SIDE), Image.Resampling.LANCZOS))
     return out
-
-
-register(
-    Entry(
-        "smallnorb",
-        load=load_smallnorb,
-        card=_CARD,
-        images=len(SPACE) * INSTANCES,
-        size="64x64x1",
-        space=SPACE,
-        files=tuple(f"{folder}/{_CHUNKS[0]}-dat.mat{end}" for folder in _FOLDERS for end in (".gz", "")),
-    )
-)

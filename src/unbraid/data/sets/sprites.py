@@ -10,7 +10,7 @@ from unbraid.data.dataset import Card, FactorDataset
 from unbraid.data.files.dsprites_file import DSpritesFile
 from unbraid.data.files.root import find_file
 from unbraid.data.files.store import ImageStore, render_store, store_file
-from unbraid.data.registry import Entry, register
+from unbraid.data.registry import register
 from unbraid.data.render.sprite_render import SPACE, render_sprites
 from unbraid.errors import UsageError
 
@@ -81,6 +81,14 @@ class Sprites(FactorDataset):
         return self.store.images(index)
 
 
+@register(
+    "dsprites",
+    card=_CARD,
+    size="64x64x1",
+    space=SPACE,
+    files=(OFFICIAL_FILE, store_file("dsprites")),
+    made=True,
+)
 def load_dsprites(source: str | Path | None = None) -> Sprites:
     """dSprites from the published archive if there is one, else rendered.
 
@@ -94,33 +102,13 @@ def load_dsprites(source: str | Path | None = None) -> Sprites:
     return data
 
 
-def _register_small(size: int) -> None:
-    name = SIZES[size]
-    register(
-        Entry(
-            name,
-            load=lambda: Sprites(size),
-            card=CARDS[size],
-            images=len(SPACE),
-            size=f"{size}x{size}x1",
-            space=SPACE,
-            files=(store_file(name),),
-            made=True,
-        )
-    )
+@register("sprites32", card=CARDS[32], size="32x32x1", space=SPACE, files=(store_file("sprites32"),), made=True)
+def load_sprites32() -> Sprites:
+    """The same sprites in 32 x 32 pixels."""
+    return Sprites(32)
 
 
-register(
-    Entry(
-        "dsprites",
-        load=load_dsprites,
-        card=_CARD,
-        images=len(SPACE),
-        size="64x64x1",
-        space=SPACE,
-        files=(OFFICIAL_FILE, store_file("dsprites")),
-        made=True,
-    )
-)
-_register_small(32)
-_register_small(16)
+@register("sprites16", card=CARDS[16], size="16x16x1", space=SPACE, files=(store_file("sprites16"),), made=True)
+def load_sprites16() -> Sprites:
+    """The same sprites in 16 x 16 pixels."""
+    return Sprites(16)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from unbraid.data.dataset import Card, FactorDataset
-from unbraid.data.registry import Entry, register
+from unbraid.data.registry import register
 from unbraid.data.space import FactorSpace
 from unbraid.errors import UsageError
 
@@ -53,6 +53,7 @@ class SyntheticVectors(FactorDataset):
         return self._pixels[np.asarray(index, dtype=np.int64)]
 
 
+@register("synth-linear", size="1x3x1")
 class SyntheticLinear(SyntheticVectors):
     """A rectangle in space: one factor stretched by ``ratio``, then turned by 45 degrees about (1, -1, 1).
 
@@ -68,6 +69,7 @@ class SyntheticLinear(SyntheticVectors):
         self._hold(_unit_factors() @ self.map.T)
 
 
+@register("synth-nonlinear", size="1x6x1")
 class SyntheticNonlinear(SyntheticVectors):
     """The factors through a random network with one hidden layer of ten tanh units, in six dimensions."""
 
@@ -97,7 +99,3 @@ def linear_map(ratio: float = 2.0) -> np.ndarray:
 def _unit_factors() -> np.ndarray:
     """Every grid point in the middle of its cell of the unit square, ``[n, 2]``."""
     return (_SPACE.factors(np.arange(len(_SPACE))) + 0.5) / _SPACE.sizes
-
-
-register(Entry("synth-linear", SyntheticLinear, _LINEAR, images=len(_SPACE), size="1x3x1", space=_SPACE))
-register(Entry("synth-nonlinear", SyntheticNonlinear, _NONLINEAR, images=len(_SPACE), size="1x6x1", space=_SPACE))

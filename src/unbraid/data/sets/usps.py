@@ -8,7 +8,7 @@ from unbraid.data.arrays import ArrayLabels, HeldArray
 from unbraid.data.files.catalogue import card, missing_file
 from unbraid.data.files.npz import read_array
 from unbraid.data.files.root import find_file
-from unbraid.data.registry import Entry, register
+from unbraid.data.registry import register
 from unbraid.data.sets.mnist import check_split
 from unbraid.errors import UsageError
 
@@ -18,6 +18,7 @@ _ARRAYS = "usps/usps_16x16.npz"
 _LIBSVM = {"train": ("usps/usps.bz2", "USPS/usps.bz2"), "test": ("usps/usps.t.bz2", "USPS/usps.t.bz2")}
 
 
+@register("usps", card=card("usps"), images=7_291, size="16x16x1", files=(_ARRAYS, *_LIBSVM["train"]))
 def load_usps(split: str = "train") -> ArrayLabels:
     """Digits from ``usps_16x16.npz`` (floats in [0, 1]) or the LIBSVM files; ``split`` is ``train`` or ``test``."""
     check_split("usps", split)
@@ -41,15 +42,3 @@ def read_libsvm(path: Path) -> tuple[np.ndarray, np.ndarray]:
     except (OSError, ValueError, EOFError) as error:
         raise UsageError(f"{path} is no whole LIBSVM file of USPS ({error}); get the file anew") from error
     return (rows.toarray().reshape(-1, 16, 16) + 1) / 2, classes.astype(np.int64) - 1
-
-
-register(
-    Entry(
-        "usps",
-        load=load_usps,
-        card=card("usps"),
-        images=7_291,
-        size="16x16x1",
-        files=(_ARRAYS, *_LIBSVM["train"]),
-    )
-)

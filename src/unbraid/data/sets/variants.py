@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from math import prod
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -16,7 +17,7 @@ from unbraid.data.dataset import Card, Dataset
 from unbraid.data.registry import entry, register
 from unbraid.data.render.painting import background_picture
 from unbraid.data.sets.mini import MiniSprites
-from unbraid.data.sets.sprites import Sprites, load_dsprites
+from unbraid.data.sets.sprites import load_dsprites, load_sprites32
 from unbraid.data.wrapper import Wrapper
 from unbraid.errors import UsageError
 
@@ -27,6 +28,9 @@ _CITATION = (
     "Locatello, Bauer, Lucic, Raetsch, Gelly, Schoelkopf, Bachem. Challenging common assumptions in the unsupervised "
     "learning of disentangled representations, ICML 2019"
 )
+
+
+Load = TypeVar("Load", bound=Callable[..., Dataset])
 
 
 class _Variant(Wrapper):
@@ -154,44 +158,48 @@ def scream(data: Dataset, background: str | Path | np.ndarray | None = None) -> 
     return Scream(data, background)
 
 
-def _register(variant: type[_Variant], base: str, load: Callable[..., Dataset]) -> None:
+def _variant(variant: type[_Variant], base: str) -> Callable[[Load], Load]:
+    """Decorator: register the loader of a variant with what is known of the data set inside it."""
     known = entry(base)
-    register(
-        replace(
-            known,
-            name=f"{variant.prefix}-{base}",
-            load=load,
-            card=variant.card_of(known.card),
-            size=known.size.removesuffix("1") + "3",
-        )
+    return register(
+        f"{variant.prefix}-{base}",
+        card=variant.card_of(known.card),
+        images=known.images,
+        size=known.size.removesuffix("1") + "3",
+        space=known.space,
+        files=known.files,
+        made=known.made,
     )
 
 
-def _register_all(base: str, make: Callable[[], Dataset]) -> None:
-    def load_scream(background: str | Path | np.ndarray | None = None) -> Scream:
-        return Scream(make(), background)
-
-    _register(Colored, base, lambda: Colored(make()))
-    _register(Noisy, base, lambda: Noisy(make()))
-    _register(Scream, base, load_scream)
-
-
-def _load_color_dsprites(source: str | Path | None = None) -> Colored:
+@_variant(Colored, "dsprites")
+def _color_dsprites(source: str | Path | None = None) -> Colored:
     return Colored(load_dsprites(source))
 
 
-def _load_noisy_dsprites(source: str | Path | None = None) -> Noisy:
+@_variant(Noisy, "dsprites")
+def _noisy_dsprites(source: str | Path | None = None) -> Noisy:
     return Noisy(load_dsprites(source))
 
 
-def _load_scream_dsprites(
-    source: str | Path | None = None, background: str | Path | np.ndarray | None = None
-) -> Scream:
+@_variant(Scream, "dsprites")
+def _scream_dsprites(source: str | Path | None = None, background: str | Path | np.ndarray | None = None) -> Scream:
     return Scream(load_dsprites(source), background)
 
 
-_register(Colored, "dsprites", _load_color_dsprites)
-_register(Noisy, "dsprites", _load_noisy_dsprites)
-_register(Scream, "dsprites", _load_scream_dsprites)
-_register_all("sprites32", lambda: Sprites(32))
+def _register_all(base: str, make: Callable[[], Dataset]) -> None:
+    @_variant(Colored, base)
+    def load_colored() -> Colored:
+        return Colored(make())
+
+    @_variant(Noisy, base)
+    def load_noisy() -> Noisy:
+        return Noisy(make())
+
+    @_variant(Scream, base)
+    def load_scream(background: str | Path | np.ndarray | None = None) -> Scream:
+        return Scream(make(), background)
+
+
+_register_all("sprites32", load_sprites32)
 _register_all("mini-sprites", MiniSprites)
