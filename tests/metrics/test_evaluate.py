@@ -210,3 +210,35 @@ def test_measured_factors_are_scored_by_their_ranks():
     assert scores["mcc"].settings["samples"] == 100
     with pytest.raises(UsageError, match="mig needs factors on a grid"):
         evaluate(encode, Measured(), ["mig"], train=100)
+
+
+def test_a_part_is_scored_as_its_table_of_factors_is():
+    # Every second image: no grid any more, so images are drawn by position and compared with the table of factors.
+    whole = FactorPixels((4, 6))
+    part = whole.part(slice(None, None, 2))
+    scores = evaluate(identity, part, train=400, test=200)
+    sampled = [entry.name for entry in METRICS.values() if entry.needs not in ("interventions", "models")]
+    assert list(scores) == sampled
+    rng = np.random.default_rng(0)
+    index, later = part.sample_index(400, rng), part.sample_index(200, rng)
+    sample, test = ((identity(part.images(drawn)), part.factors(drawn)) for drawn in (index, later))
+    alone = score_codes(*sample, test=test)
+    assert {name: float(score) for name, score in scores.items()} == pytest.approx(
+        {name: float(score) for name, score in alone.items()}, nan_ok=True
+    )
+    assert "factors" not in scores["mig"].settings
+    for name in ("beta_vae", "factor_vae"):
+        with pytest.raises(UsageError, match=f"{name} chooses factor values itself"):
+            evaluate(identity, part, name)
+        with pytest.raises(UsageError, match=r"full grid.*a part of a grid is none"):
+            METRICS[name].function(identity, part)
+
+
+def test_factors_that_stand_still_in_a_part_are_left_out():
+    # The first six images of (4, 6) have the first factor at 0.
+    part = FactorPixels((4, 6)).part(slice(0, 6))
+    scores = evaluate(identity, part, ["mig", "sap"], train=100, test=50, use_kinds=True)
+    assert scores["mig"].settings["factors"] == ["f1"]
+    assert len(scores["mig"].parts["per_factor"]) == 1
+    with pytest.raises(UsageError, match="no factor varies"):
+        evaluate(identity, part.part([2]), ["mig"], train=100)

@@ -1,9 +1,9 @@
 """Scores of codes against factors, on plain arrays; nothing here knows of models, files or torch."""
 
 from unbraid.metrics._evaluate import evaluate, score_codes
-from unbraid.metrics._off_grid import allowed_metrics, has_no_factors
 from unbraid.metrics._registry import METRICS, Metric, register
 from unbraid.metrics._score import Score
+from unbraid.metrics._source import allowed_metrics, has_no_factors
 from unbraid.metrics._titles import title_of
 from unbraid.metrics.beta_vae import beta_vae
 from unbraid.metrics.correlation import (

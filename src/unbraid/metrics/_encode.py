@@ -75,7 +75,8 @@ def check_space(data: Any) -> Space:
     """The factor space of a data set in which every factor varies."""
     space: Space | None = getattr(data, "space", None)
     if space is None:
-        raise UsageError(f"data must have known factors (a .space), got {data!r}")
+        part = "; a part of a grid is none" if getattr(data, "factor_names", ()) else ""
+        raise UsageError(f"data must have known factors on a full grid (a .space){part}, got {data!r}")
     for name, size in zip(space.names, space.sizes, strict=True):
         if size < 2:
             raise UsageError(f"factor {name!r} has a single value; fix it with data.subset({name}=0), which removes it")

@@ -15,22 +15,14 @@ from unbraid.metrics._encode import (
     Images,
     MeasuredData,
     Representation,
-    check_space,
     encode_index,
     encoder_of,
     is_stochastic,
 )
 from unbraid.metrics._interventions import draw_groups, draw_pairs
-from unbraid.metrics._off_grid import (
-    PlainData,
-    applicable,
-    evaluate_off_grid,
-    has_measured_factors,
-    has_no_factors,
-    without_factors,
-)
 from unbraid.metrics._registry import METRICS, Metric, Needs, choose
 from unbraid.metrics._score import Score, check_arrays, check_codes, check_kinds, generator
+from unbraid.metrics._source import PlainData, source_of, without_factors
 from unbraid.metrics.beta_vae import score_pairs
 from unbraid.metrics.factor_vae import score_groups
 
@@ -74,69 +66,71 @@ def evaluate(
     ``{"mig": {"bins": 40}}``. ``progress`` is told what is being done, while encoding after every batch. Each score's
     settings tell its ``seconds`` and the time spent encoding.
 
-    On data with measured, continuous factors instead of a grid (``data.factors(index)``, as tracks have them) only the
-    scores that look at ranks and those of the codes alone apply; ``train`` images are drawn. On data without factors,
-    or with all of them fixed, only the scores of the codes alone apply, and none to a single image.
+    On a part of a data set, whose factors are no full grid, all scores of samples apply, but not the two that choose
+    factor values themselves; factors that do not vary among the images drawn are left out, and the setting ``factors``
+    names the others. On data with measured, continuous factors (as tracks have them) only the scores that look at
+    ranks and those of the codes alone apply. On data without factors, or with all of them fixed, only the scores of
+    the codes alone apply, and none to a single image.
     """
     chosen = choose(metrics, (*_FROM_CODES, "interventions"))
     _refuse_models(chosen)
-    if has_measured_factors(data) or has_no_factors(data):
-        chosen = applicable(chosen, data, representation, by_name=metrics != "all")
-        return evaluate_off_grid(
-            run_or_encode,
-            data,
-            chosen,
-            representation=representation,
-            images=train,
-            options=_check_options(options, chosen),
-            seed=seed,
-            batch_size=batch_size,
-            progress=progress,
-        )
-    if min(train, test, batch) < 2:
-        raise UsageError(f"train, test and batch must be at least 2, got {train}, {test}, {batch}")
-    space = check_space(data)
-    encoder_of(run_or_encode, representation)  # refuse what cannot encode before anything is drawn
+    source = source_of(data)
+    chosen = source.applicable(chosen, representation, by_name=metrics != "all")
     extra = _check_options(options, chosen)
+    if not chosen:
+        return {}
+    tested = source.space is not None or any(entry.needs == "train and test" for entry in chosen)
+    if train < 2 or (tested and min(test, batch) < 2):
+        asked = "train, test and batch" if tested else "train"
+        came = (train, test, batch) if tested else (train,)
+        raise UsageError(f"{asked} must be at least 2, got {', '.join(map(str, came))}")
+    encoder_of(run_or_encode, representation)  # refuse what cannot encode before anything is drawn
     names = {entry.name for entry in chosen}
     say = progress or (lambda _: None)
 
     rng = generator(seed)
     learn, check = points or (train, test)
-    drawn: dict[str, np.ndarray] = {
-        "train": space.index(space.sample(train, rng)),
-        "test": space.index(space.sample(test, rng)),
-    }
+    drawn: dict[str, np.ndarray] = {"train": source.draw(train, rng)}
+    if tested:
+        drawn["test"] = source.draw(test, rng)
+    factors, varying = source.varying(drawn)
+    space = source.space
     # Each score draws from its own generator: leaving one out does not change the others.
-    pairs = draw_pairs(space, learn + check, batch, generator(seed)) if "beta_vae" in names else None
-    groups = draw_groups(space, learn + check, batch, train, generator(seed)) if "factor_vae" in names else None
-    if pairs is not None:
+    pairs, groups = None, None
+    if space is not None and "beta_vae" in names:
+        pairs = draw_pairs(space, learn + check, batch, generator(seed))
         drawn["pairs"] = pairs.index.reshape(-1)
-    if groups is not None:
+    if space is not None and "factor_vae" in names:
+        groups = draw_groups(space, learn + check, batch, train, generator(seed))
         drawn["groups"] = np.concatenate([groups.plain, groups.index.reshape(-1)])
 
     began = time.perf_counter()
     parts = _encode(run_or_encode, data, drawn, representation, seed, batch_size, say)
-    about = {"representation": representation, "encoding_seconds": time.perf_counter() - began}
+    about: dict[str, Any] = {"representation": representation, "encoding_seconds": time.perf_counter() - began}
 
-    samples = {part: (parts[part][:], space.factors(drawn[part])) for part in ("train", "test")}
+    if len(varying) < len(source.names):
+        about["factors"] = [source.names[k] for k in varying]
+    sample: _Sample = (parts["train"][:], factors.get("train"))
+    held_out = (parts["test"][:], factors["test"]) if "test" in factors else None
     scores: dict[str, Score] = {}
     for entry in chosen:
         say(entry.name)
         began = time.perf_counter()
         if entry.name == "beta_vae":
             assert pairs is not None
+            assert space is not None
             settings: dict[str, Any] = {"rescale": False, **extra.get(entry.name, {})}
             score = score_pairs(parts["pairs"], pairs, space, train=learn, seed=seed, **settings)
         elif entry.name == "factor_vae":
             assert groups is not None
+            assert space is not None
             settings = {"min_std": 0.05, "relative": False, **extra.get(entry.name, {})}
             score = score_groups(parts["groups"], groups, space, train=learn, seed=seed, **settings)
         else:
             score = entry.score(
-                *samples["train"],
-                test=samples["test"],
-                kinds=tuple(space.kinds) if use_kinds else None,
+                *sample,
+                test=held_out,
+                kinds=tuple(source.kinds[k] for k in varying) if use_kinds else None,
                 seed=seed,
                 options=extra.get(entry.name),
             )
