@@ -304,7 +304,7 @@ def test_when_all_addresses_are_dead_the_error_says_what_to_do(server, offered):
 @pytest.mark.usefixtures("offered")
 def test_without_a_terminal_progress_is_a_plain_line(capsys):
     get("toy")
-    assert "a.bin: 1.0 of 1.0 MB" in capsys.readouterr().err
+    assert "a.bin: 1.0/1.0 MB (100%)" in capsys.readouterr().err
 
 
 def test_an_unknown_name_gets_the_nearest():

@@ -6,7 +6,6 @@ import pickle
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -247,12 +246,3 @@ def test_a_limit_hit_while_writing_is_explained_and_cleaned_up(root):
     assert "'slow' needs 0 MB in" in err
     assert "free some space or set UNBRAID_DATA" in err
     assert [path.name for path in (root / "slow").iterdir()] == [".images-v1.lock"]
-
-
-def test_long_work_without_a_terminal_reports_in_plain_lines(capsys):
-    from unbraid.data.progress import progress
-
-    with progress("rendering toy", 2000, every=0.0) as advance:
-        time.sleep(0.001)
-        advance(500)
-    assert capsys.readouterr().err.startswith("rendering toy: 500 of 2,000 images, ")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from tyro.conf import Positional, arg
 
 from unbraid.errors import UsageError
+from unbraid.progress import Progress, ProgressKind
 
 if TYPE_CHECKING:
     from unbraid.data import ImageDataset
@@ -143,13 +144,9 @@ def _status(quiet: bool) -> Iterator[Callable[[str], None]]:
     """Say what is being computed: one changing line on a terminal, nothing elsewhere."""
     import sys
 
-    if quiet or not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status("encoding") as status:
-        yield lambda text: status.update(text)
+    kind: ProgressKind = "none" if quiet or not sys.stderr.isatty() else "bar"
+    with Progress("evaluating", kind=kind, brief=True) as progress:
+        yield lambda text: progress.update(note=text)
 
 
 def _score_file(path: Path, names: Any, seed: int, json: bool) -> None:

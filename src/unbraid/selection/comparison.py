@@ -20,6 +20,7 @@ from unbraid.engines import Engine
 from unbraid.errors import UsageError
 from unbraid.files import read_json, write_json
 from unbraid.metrics import mig
+from unbraid.progress import ProgressKind
 from unbraid.selection.controller import evolve
 from unbraid.selection.evolution import Evolution
 from unbraid.selection.hyperparameters import Range
@@ -27,7 +28,6 @@ from unbraid.selection.population import Population
 from unbraid.selection.recursion import Recursion, recurse
 from unbraid.selection.tree import MetaEpoch, Tree, explain
 from unbraid.training import open_run
-from unbraid.training.progress import ProgressKind
 
 if TYPE_CHECKING:
     import polars

@@ -17,13 +17,12 @@ from unbraid.data import ImageDataset, load
 from unbraid.engines import Engine, Outcome, ProcessEngine, Task
 from unbraid.errors import UsageError
 from unbraid.files import exclusive, read_json
+from unbraid.progress import Progress, ProgressKind
 from unbraid.selection.evolution import RECORD, Evolution, open_evolution
 from unbraid.selection.members import RESULT
 from unbraid.selection.population import Member, Population, Result
-from unbraid.selection.progress import PopulationProgress, make_population_progress
 from unbraid.selection.scoring import dci_score, find_score, mig_score, without_place
 from unbraid.selection.source import Source
-from unbraid.training.progress import ProgressKind
 from unbraid.training.run import describe_data, problem_of
 
 __all__ = ["check_population", "evolve"]
@@ -65,8 +64,8 @@ def evolve(
         if evolution.finished:
             return evolution
         pool = engine or stack.enter_context(ProcessEngine())
-        display = make_population_progress(progress, title, population.generations)
-        stack.callback(display.close)
+        part = len(evolution.generations) / population.generations
+        display = stack.enter_context(Progress(title, unit="members", kind=progress, part=part))
         _Controller(evolution, Source.of(dataset), pool, tuple(plugins), display).run(after)
     return evolution
 
@@ -78,7 +77,7 @@ class _Controller:
         source: Source,
         engine: Engine,
         plugins: tuple[str, ...],
-        display: PopulationProgress,
+        display: Progress,
     ) -> None:
         self.evolution, self.source, self.engine, self.plugins = evolution, source, engine, plugins
         self.display = display
@@ -94,7 +93,8 @@ class _Controller:
             _raise_if_all_failed(evolution, results)
             evolution.seconds = self.earlier + time.monotonic() - self.began
             evolution.record(results)
-            self.display.generation(len(evolution.generations), evolution.generations[-1].best.score)
+            best = evolution.generations[-1].best.score
+            self.display.tell(f"{self.display.title}: best of generation {len(evolution.generations)}: {best:.4f}")
             if after is not None and after(evolution):
                 break
         _prune(evolution, evolution.members())
@@ -109,7 +109,10 @@ class _Controller:
 
         def take(member: int, value: dict[str, Any]) -> None:
             found[member] = _result(by_id[member], value)
-            self.display.update(number, len(found), len(members), found[member].score)
+            generations = self.evolution.population.generations
+            part = (number + len(found) / len(members)) / generations
+            note = f"generation {number + 1}/{generations}"
+            self.display.update(self.display.done + 1, part=part, note=note)
             if found[member].error:
                 self.display.tell(f"generation {number}, member {member}: {found[member].error}")
 

@@ -22,6 +22,7 @@ from unbraid.data import ImageDataset, Part, load
 from unbraid.engines import Engine, ProcessEngine
 from unbraid.errors import UsageError
 from unbraid.files import exclusive
+from unbraid.progress import ProgressKind
 from unbraid.selection.controller import check_population, evolve
 from unbraid.selection.evolution import Evolution
 from unbraid.selection.labelling import active_latents, encode_dataset
@@ -31,7 +32,6 @@ from unbraid.selection.reduction import CannotReduce
 from unbraid.selection.surrogates import Entry, SurrogateStore
 from unbraid.selection.tree import TREE, MetaEpoch, Tree, open_tree
 from unbraid.training import open_run
-from unbraid.training.progress import ProgressKind
 from unbraid.training.run import describe_data
 
 __all__ = ["Recursion", "recurse"]

@@ -17,11 +17,10 @@ import torch
 from unbraid.data import ImageDataset, load, make_stream
 from unbraid.engines import Engine, Outcome, ProcessEngine, Task
 from unbraid.errors import UsageError
+from unbraid.progress import Progress, ProgressKind
 from unbraid.study.folder import State, StudyFolder, begin_study
 from unbraid.study.grid import TRAINING, RunSpec, Study
 from unbraid.study.method import batch_size_of, objective_of
-from unbraid.study.progress import Counts, make_study_progress
-from unbraid.training.progress import ProgressKind
 from unbraid.training.run import problem_of
 
 __all__ = ["Coverage", "Stage", "coverage", "run_study"]
@@ -103,25 +102,26 @@ class _Runner:
         self.running: dict[tuple[int, Stage], str] = {}
         self.left: dict[int, int] = {}
         """Stages still to do of each run."""
-        self.counts = Counts(len(indices))
+        self.total, self.done, self.failed = len(indices), 0, 0
         for index in indices:
             state = folder.state(index)
             if state == "failed" and retry_failed:
                 folder.forget_failure(index)
                 state = folder.state(index)
             if state == "failed":
-                self.counts.failed += 1
+                self.failed += 1
             elif (stage := self._next(state)) is None:
-                self.counts.done += 1
+                self.done += 1
             else:
                 self.queue.append(index)
                 self.left[index] = len(stages) if stage == "train" else 1
-        self.counts.first_done = self.counts.done
 
     def run(self, progress: ProgressKind) -> None:
         """Hand out work until none is left."""
         _check_inputs(self.folder.study, self.queue)
-        self.display = make_study_progress(progress, self.folder.study.name)
+        self.display = Progress(
+            self.folder.study.name, self.total, unit="runs", kind=progress, start=self.done, part=self._part()
+        )
         busy: deque[int] = deque()
         looked = time.monotonic()
         try:
@@ -145,9 +145,14 @@ class _Runner:
             self.display.close()
 
     def _show(self) -> None:
-        self.counts.running = list(self.running.values())
-        self.counts.stages_left = sum(self.left.values())
-        self.display.update(self.counts)
+        failed = f", {self.failed} failed" if self.failed else ""
+        note = f"{len(self.running)} running{failed}"
+        self.display.update(self.done, part=self._part(), note=note, running=self.running.values())
+
+    def _part(self) -> float:
+        """The share of all stages that are over: a run half done counts for half."""
+        every = max(self.total * len(self.stages), 1)
+        return 1 - sum(self.left.values()) / every
 
     def _next(self, state: State) -> Stage | None:
         """What to do with a run in this state."""
@@ -176,7 +181,6 @@ class _Runner:
         self.running.pop((index, stage))
         if outcome.value == "busy":
             return False
-        self.counts.stages += 1
         self.left[index] -= 1
         error = outcome.error
         if outcome.value == "stopped":
@@ -193,8 +197,8 @@ class _Runner:
 
     def _close(self, index: int, *, failed: bool) -> None:
         self.left.pop(index)
-        self.counts.failed += failed
-        self.counts.done += not failed
+        self.failed += failed
+        self.done += not failed
 
 
 def _words(spec: RunSpec) -> str:

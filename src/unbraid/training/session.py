@@ -19,11 +19,11 @@ from unbraid.data import ImageDataset, Stream, counter_rng, load, make_stream
 from unbraid.errors import UsageError
 from unbraid.files import exclusive, read_json, write_json
 from unbraid.objectives import Objective
+from unbraid.progress import Progress, ProgressKind
 from unbraid.training import numerics
 from unbraid.training.checkpoint import load_training, save_checkpoint
 from unbraid.training.history import Table, extent_of_bytes
 from unbraid.training.loop import INIT, Diverged, Hook, Loop, run_hooks, stop_requests
-from unbraid.training.progress import ProgressKind, make_progress
 from unbraid.training.run import CHECKPOINT, EVALUATIONS, HISTORY, INFO, Run, describe_data, problem_of
 
 __all__ = ["Session", "check_steps", "open_session", "train"]
@@ -187,8 +187,9 @@ class Session:
         loop = self.loop
         with contextlib.ExitStack() as stack:
             title = f"{loop.objective.name} on {self.info['data']['name']}"
-            display = make_progress(progress, title, loop.step, steps)
-            stack.callback(display.close)
+            display = stack.enter_context(
+                Progress(title, steps, unit="steps", kind=progress, start=loop.step, every=2, tenths=True)
+            )
             stop = stack.enter_context(stop_requests())
             stack.enter_context(self.explained())
             self.info.pop("stack", None)  # from now on it trains alone
@@ -200,7 +201,7 @@ class Session:
                     self.save("stopped")
                     return
                 loop.advance()
-                display.update(loop.step, self._part(steps, budget), loop.means.current())
+                display.update(loop.step, part=self._part(steps, budget), numbers=loop.means.current())
                 self.log()
                 if time.monotonic() - self.saved_at >= self.checkpoint_seconds:
                     self.save("running")

@@ -8,7 +8,7 @@ import shutil
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -16,10 +16,13 @@ from typing import BinaryIO
 from unbraid.data.files.catalogue import RemoteFile, source
 from unbraid.data.files.partfile import PartFile
 from unbraid.data.files.root import find_file, roots
-from unbraid.data.files.transfer import Progress, transfer
 from unbraid.errors import UsageError
+from unbraid.progress import Progress
 
-__all__ = ["DownloadError", "Progress", "fetch", "get", "verify"]
+__all__ = ["DownloadError", "fetch", "get", "verify"]
+
+Told = Callable[[int, int | None], None]
+"""Told the bytes that are on disk so far and the total, where the server says it."""
 
 _BLOCK = 1 << 18
 _PASSING = (408, 425, 429, 500, 502, 503, 504)
@@ -42,7 +45,7 @@ def fetch(
     md5: str | None = None,
     size: int | None = None,
     unpacked: bool = False,
-    progress: Progress | None = None,
+    progress: Told | None = None,
     tries: int = 4,
     wait: float = 1.0,
     timeout: float = 30.0,
@@ -117,12 +120,16 @@ def _expected(file: RemoteFile, path: Path) -> str | None:
     return recorded.read_text().split()[0]
 
 
+def _shown_by(display: Progress) -> Told:
+    return lambda done, total: display.update(done, total=total)
+
+
 def _first_that_works(name: str, file: RemoteFile, target: Path, quiet: bool) -> Path:
     item = source(name)
     failures = []
     for url in file.urls:
         try:
-            with transfer(target.name, quiet=quiet) as progress:
+            with Progress(target.name, unit="bytes", kind="none" if quiet else "auto") as display:
                 fetch(
                     url,
                     target,
@@ -130,7 +137,7 @@ def _first_that_works(name: str, file: RemoteFile, target: Path, quiet: bool) ->
                     md5=file.md5,
                     size=file.size,
                     unpacked=file.unpacked,
-                    progress=progress,
+                    progress=_shown_by(display),
                 )
         except DownloadError as error:
             failures.append(str(error))
@@ -148,7 +155,7 @@ def _first_that_works(name: str, file: RemoteFile, target: Path, quiet: bool) ->
 
 
 def _gather(
-    part: PartFile, expected: int | None, progress: Progress | None, tries: int, wait: float, timeout: float
+    part: PartFile, expected: int | None, progress: Told | None, tries: int, wait: float, timeout: float
 ) -> None:
     """Append to the part until it is whole."""
     failures = 0
@@ -167,7 +174,7 @@ def _gather(
             time.sleep(wait * 2 ** (failures - 1))
 
 
-def _request(part: PartFile, expected: int | None, progress: Progress | None, timeout: float) -> None:
+def _request(part: PartFile, expected: int | None, progress: Told | None, timeout: float) -> None:
     headers = {"Accept-Encoding": "identity", "User-Agent": "unbraid"}
     start = part.done
     if start:
@@ -191,7 +198,7 @@ def _request(part: PartFile, expected: int | None, progress: Progress | None, ti
 
 
 def _receive(
-    part: PartFile, response: http.client.HTTPResponse, start: int, expected: int | None, progress: Progress | None
+    part: PartFile, response: http.client.HTTPResponse, start: int, expected: int | None, progress: Told | None
 ) -> None:
     total = _total(response, start)
     if start and (response.status != 206 or (part.total is not None and total != part.total)):

@@ -11,8 +11,8 @@ import numpy as np
 from unbraid.data.arrays import ArrayImages, ArrayLabels, Held, HeldArray
 from unbraid.data.dataset import Card, ImageDataset, Shape
 from unbraid.data.files.store import render_store
-from unbraid.data.progress import progress
 from unbraid.errors import UsageError
+from unbraid.progress import Progress
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -85,10 +85,10 @@ def open_files(
 
     if len(files) * prod(shape) <= _IN_MEMORY:
         pixels = np.empty((len(files), *shape), dtype=np.uint8)
-        with progress(f"reading {name}", len(files)) as advance:
+        with Progress(f"reading {name}", len(files), unit="images", brief=True) as progress:
             for k in range(len(files)):
                 pixels[k] = read_image(files[k], shape, crop, background)
-                advance(1)
+                progress.advance(1)
         return HeldArray(pixels)
     digest = hashlib.sha256(repr((shape, crop, background)).encode())
     for file in files:

@@ -24,8 +24,8 @@ import numpy as np
 
 from unbraid.data.dataset import Shape
 from unbraid.data.files.root import home, roots
-from unbraid.data.progress import progress
 from unbraid.errors import UsageError
+from unbraid.progress import Progress
 
 __all__ = ["ImageStore", "Render", "render_store", "store_file"]
 
@@ -244,13 +244,13 @@ def _write(file: BinaryIO, name: str, wanted: _Sidecar, render: Render, chunk: i
     np.lib.format.write_array_header_1_0(header, layout)
     file.write(header.getvalue())
     digest = hashlib.sha256(header.getvalue())
-    with progress(f"making {name}", wanted.count) as advance:
+    with Progress(f"making {name}", wanted.count, unit="images", brief=True) as progress:
         for start in range(0, wanted.count, chunk):
             index = np.arange(start, min(start + chunk, wanted.count), dtype=np.int64)
             rows = _rows(render(index), len(index), wanted, name)
             file.write(rows.data)
             digest.update(rows.data)
-            advance(len(index))
+            progress.advance(len(index))
     _flush(file)
     return digest.hexdigest()
 

@@ -13,10 +13,10 @@ from unbraid.data.files.catalogue import card, missing_file
 from unbraid.data.files.converted import converted
 from unbraid.data.files.root import find_file
 from unbraid.data.files.store import ImageStore
-from unbraid.data.progress import progress
 from unbraid.data.registry import register
 from unbraid.data.space import FactorSpace
 from unbraid.errors import UsageError
+from unbraid.progress import Progress
 
 __all__ = ["SPACE", "convert_cars3d", "load_cars3d"]
 
@@ -63,10 +63,10 @@ def convert_cars3d(path: Path, space: FactorSpace = SPACE) -> ImageStore:
 def _views(path: Path, space: FactorSpace) -> np.ndarray:
     elevations, azimuths, count = space.sizes
     cars: dict[str, np.ndarray] = {}
-    with progress("reading cars", count, unit="cars") as advance:
+    with Progress("reading cars", count, unit="cars", brief=True) as progress:
         for name, data in _mat_files(path):
             cars[name] = _car(data, name, path, elevations, azimuths)
-            advance(1)
+            progress.advance(1)
     if len(cars) != count:
         raise UsageError(f"{path} holds {len(cars)} cars, expected {count}; get it anew: unbraid data get cars3d")
     # One car is 0.8 MB, all are 216 MB: small enough to be turned around in memory.
