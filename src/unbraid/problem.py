@@ -15,3 +15,17 @@ class Problem:
     """How many different images there are."""
     classes: int | None = None
     factor_sizes: tuple[int, ...] | None = None
+    factor_names: tuple[str, ...] = ()
+    factor_ranges: tuple[tuple[float, float], ...] | None = None
+    """Smallest and largest value of each factor that was measured; numbered values begin at 0."""
+
+    @property
+    def ranges(self) -> tuple[tuple[float, float], ...]:
+        """Smallest and largest value of each factor.
+
+        >>> Problem((8, 8, 1), 12, factor_sizes=(3, 4), factor_names=("x", "y")).ranges
+        ((0.0, 2.0), (0.0, 3.0))
+        """
+        if self.factor_ranges is not None:
+            return self.factor_ranges
+        return tuple((0.0, float(size - 1)) for size in self.factor_sizes or ())

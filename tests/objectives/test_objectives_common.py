@@ -17,8 +17,8 @@ from unbraid import objectives
 from unbraid.cli.app import main
 from unbraid.data import make_stream
 from unbraid.errors import UsageError
-from unbraid.objectives import Problem, VAEObjective
-from unbraid.training import Loop, open_run
+from unbraid.objectives import VAEObjective
+from unbraid.training import Loop, open_run, problem_of
 
 NAMES = [name for name in objectives.names() if objectives.get(name).__module__.startswith("unbraid.")]
 SMALL = {
@@ -28,6 +28,7 @@ SMALL = {
     "discriminator_width": 32,
     "discriminator_depth": 2,
     "labels": 50,
+    "factor": "x",
 }
 DOCS = Path(__file__).parents[2] / "docs" / "objectives"
 STUDY = {
@@ -147,15 +148,29 @@ def test_resuming_ends_with_the_same_bytes(name, dots, tmp_path):
 @pytest.mark.parametrize("name", NAMES)
 def test_the_loss_of_a_fixed_batch_falls(name, dots):
     objective = small(name)
-    problem = Problem(dots.shape, len(dots), None, dots.space.sizes)
     batch = make_stream(objective.needs, dots, 32, 0)(0)
-    model = objective.build(problem, torch.Generator().manual_seed(0))
+    model = objective.build(problem_of(dots), torch.Generator().manual_seed(0))
     loop = Loop(objective, model, lambda _: batch, 0, torch.device("cpu"))
     losses = []
     for _ in range(100):
         loop.advance()
         losses.append(loop.means.take()["loss"])
     assert np.mean(losses[-10:]) < 0.9 * np.mean(losses[:3])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_augmentations_go_with_every_objective(name, dots, tmp_path):
+    def losses(folder, **options):
+        objective = dataclasses.replace(small(name), **options)
+        run = unbraid.train(
+            objective, dots, out=tmp_path / folder, steps=2, progress="none", log_every=2, batch_size=16
+        )
+        assert run.objective == objective
+        return run.history()["loss"].to_list()
+
+    noisy = losses("noisy", augment=("gaussian-noise:sigma=0.5",))
+    assert np.isfinite(noisy).all()
+    assert noisy != losses("clean")
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if issubclass(objectives.get(name), VAEObjective)])

@@ -13,7 +13,7 @@ from unbraid.nets.light import light
 from unbraid.nets.likelihood import Bernoulli, GaussianPixels, Likelihood, likelihood, likelihoods, register_likelihood
 from unbraid.nets.mlp import fc, linear, mlp
 from unbraid.nets.posterior import Gaussian
-from unbraid.nets.predictors import build_predictor
+from unbraid.nets.predictors import Predictor, build_predictor
 from unbraid.nets.registry import Shape, build, get, names, register
 from unbraid.nets.slow import slow
 from unbraid.nets.stacked import Stacked, can_stack
@@ -37,6 +37,7 @@ __all__ = [
     "Likelihood",
     "PairClassifier",
     "PairComparison",
+    "Predictor",
     "Problem",
     "Shape",
     "Stacked",

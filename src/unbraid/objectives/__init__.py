@@ -1,5 +1,6 @@
 """Training objectives by name; a new one is one decorated dataclass."""
 
+from unbraid.objectives import augment
 from unbraid.objectives.ada_vae import AdaGVAE, AdaMLVAE, AdaObjective, shared_latents
 from unbraid.objectives.annealed_vae import AnnealedVAE
 from unbraid.objectives.autoencoder import AE, AutoencoderObjective, VAEObjective
@@ -11,6 +12,7 @@ from unbraid.objectives.base import (
     Terms,
     check_not_negative,
     check_positive,
+    default_options,
     get,
     make,
     names,
@@ -24,6 +26,7 @@ from unbraid.objectives.beta_tcvae_sampled import (
     stratified_log_weights,
     weighted_log_weights,
 )
+from unbraid.objectives.classifier import Classifier
 from unbraid.objectives.dip_vae import DIPVAEI, DIPVAEII, DIPObjective, batch_covariance
 from unbraid.objectives.factor_vae import FactorVAE, discriminator_terms, log_ratio, permute_dims
 from unbraid.objectives.few_labels import FewLabels, S2BetaTCVAE, S2BetaVAE, label_loss
@@ -32,6 +35,8 @@ from unbraid.objectives.linear_vae import LinearVAE
 from unbraid.objectives.pairs import PairObjective, PairVAEObjective, halves, stacked
 from unbraid.objectives.pcl import PCL, derangement
 from unbraid.objectives.pm_vae import PMVAE
+from unbraid.objectives.predictor import PredictorObjective
+from unbraid.objectives.regressor import Regressor
 from unbraid.objectives.slow_flow import SlowFlow
 from unbraid.objectives.slow_vae import GaussianSlowVAE, SlowVAE, transition_terms
 from unbraid.objectives.titles import about, formula, title
@@ -61,6 +66,7 @@ __all__ = [
     "BetaTCVAE",
     "BetaTCVAESampled",
     "BetaVAE",
+    "Classifier",
     "DIPObjective",
     "FactorVAE",
     "FewLabels",
@@ -71,7 +77,9 @@ __all__ = [
     "Objective",
     "PairObjective",
     "PairVAEObjective",
+    "PredictorObjective",
     "Problem",
+    "Regressor",
     "S2BetaTCVAE",
     "S2BetaVAE",
     "SlowFlow",
@@ -80,12 +88,14 @@ __all__ = [
     "VAEObjective",
     "about",
     "absolute_moment",
+    "augment",
     "batch_covariance",
     "batch_total_correlation",
     "check_not_negative",
     "check_positive",
     "cross_entropy",
     "decomposed_kl",
+    "default_options",
     "derangement",
     "discriminator_terms",
     "formula",

@@ -77,7 +77,7 @@ class AE(AutoencoderObjective):
 
     def loss(self, model: Autoencoder, inputs: Inputs, step: int, noise: torch.Generator) -> Terms:
         output = model.decoder(model.encoder(inputs.images))
-        return Terms({"reconstruction": self.reconstruction(output, inputs.images).mean()})
+        return Terms({"reconstruction": self.reconstruction(output, inputs.targets).mean()})
 
     def encode(self, model: Autoencoder, images: Tensor, noise: torch.Generator | None = None) -> Tensor:
         if noise is not None:
@@ -122,7 +122,7 @@ class VAEObjective(AutoencoderObjective):
         output = model.decoder(sample)
         added = self.regulariser(model, inputs, posterior, sample, step)
         return Terms(
-            {"reconstruction": self.reconstruction(output, inputs.images).mean(), **added.terms},
+            {"reconstruction": self.reconstruction(output, inputs.targets).mean(), **added.terms},
             {"kl": posterior.kl().mean(), **added.watched},
         )
 

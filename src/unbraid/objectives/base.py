@@ -6,7 +6,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 from unbraid.errors import UsageError, unknown_name
 from unbraid.options import Named
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor, nn
 
+    from unbraid.objectives.augment import Augmentation
+
 __all__ = [
     "ABILITIES",
     "Inputs",
@@ -25,6 +27,7 @@ __all__ = [
     "Terms",
     "check_not_negative",
     "check_positive",
+    "default_options",
     "get",
     "make",
     "names",
@@ -52,6 +55,19 @@ class Inputs:
     index: Tensor | None = None
     partner_factors: Tensor | None = None
     """Factors ``[n, K]`` of the partners."""
+    clean: Tensor | None = None
+    """The images before augmentation; ``None`` where there was none."""
+    clean_partners: Tensor | None = None
+
+    @property
+    def targets(self) -> Tensor:
+        """The images a model that gives images back is asked for: the clean ones."""
+        return self.images if self.clean is None else self.clean
+
+    def take(self, rows: Tensor) -> Inputs:
+        """Some of the batch."""
+        known = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return dataclasses.replace(self, **{name: value[rows] for name, value in known.items() if value is not None})
 
 
 @dataclass(frozen=True)
@@ -88,6 +104,41 @@ class Objective:
     """1 if a larger value of the swept option regularises more, -1 if less."""
     representations: ClassVar[tuple[str, ...]] = ("mean", "sampled")
     """The codes of an image that :meth:`encode` knows: ``("mean",)`` for a model without a posterior to draw from."""
+    predicts: ClassVar[Literal["classes", "factors"]] = "classes"
+    """What :meth:`predict` gives, for a model that can."""
+
+    augment: tuple[str, ...] = dataclasses.field(default=(), kw_only=True)
+    """What is done to shares of every training batch, in order, as in gaussian-noise:sigma=0.5,share=0.5."""
+
+    @property
+    def augmentations(self) -> tuple[Augmentation, ...]:
+        """The augmentations by name, made."""
+        from unbraid.objectives.augment import make
+
+        return tuple(make(text) for text in self.augment)
+
+    def make_model(self, problem: Problem, generator: torch.Generator) -> nn.Module:
+        """What :meth:`build` gives, with the networks that augmentations bring inside it."""
+        from unbraid.objectives.augment import batch
+
+        augmentations = self.augmentations
+        model = self.build(problem, generator)
+        batch.attach(augmentations, model, problem, generator)
+        return model
+
+    def make_optimizers(self, model: nn.Module) -> dict[str, torch.optim.Optimizer]:
+        """What :meth:`optimizers` gives, and the optimisers of players that augmentations bring."""
+        from unbraid.objectives.augment import batch
+
+        return batch.optimizers(self, self.augmentations, model)
+
+    def play(self, model: nn.Module, inputs: Inputs, step: int, noise: torch.Generator) -> Iterator[tuple[str, Terms]]:
+        """The losses of one step of training: :meth:`losses` on the batch as the augmentations leave it."""
+        from unbraid.objectives.augment import batch
+
+        if not self.augment:
+            return self.losses(model, inputs, step, noise)
+        return batch.augmented(self, self.augmentations, model, inputs, step, noise)
 
     def build(self, problem: Problem, generator: torch.Generator) -> nn.Module:
         """The model, with everything that is trained inside it; all random numbers come from ``generator``."""
@@ -203,7 +254,8 @@ def make(name: str, options: dict[str, Any] | None = None) -> Objective:
     for key in options or {}:
         if key not in known:
             raise unknown_name(f"option of objective {name!r}:", key, known)
-    return cls(**(options or {}))
+    # JSON knows lists only.
+    return cls(**{key: tuple(value) if isinstance(value, list) else value for key, value in (options or {}).items()})
 
 
 def check_not_negative(objective: Objective, *fields: str) -> None:
@@ -224,4 +276,14 @@ def check_positive(objective: Objective, *fields: str) -> None:
 
 def options_of(objective: Objective) -> dict[str, Any]:
     """The hyperparameters as plain values, as they stand in the run folder."""
-    return dataclasses.asdict(objective)
+    return {name: _plain(value) for name, value in dataclasses.asdict(objective).items()}
+
+
+def default_options(objective: Objective) -> dict[str, Any]:
+    """The same, of what an objective is when nothing is asked for."""
+    fields = dataclasses.fields(objective)
+    return {field.name: _plain(field.default) for field in fields if field.default is not dataclasses.MISSING}
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value

@@ -45,7 +45,7 @@ class LinearVAE(BetaVAE):
         if self.sampled:
             return super().terms(model, inputs, posterior, sample, step)
         decoder, matrix = model.decoder, model.get_parameter("decoder.0.weight")
-        deterministic = self.reconstruction(decoder(posterior.mean), inputs.images).mean()
+        deterministic = self.reconstruction(decoder(posterior.mean), inputs.targets).mean()
         # E|D (mu + noise) + b - x|^2 = |D mu + b - x|^2 + sum_j |d_j|^2 sigma_j^2.
         stochastic = (posterior.logvar.exp() @ matrix.square().sum(0)).mean()
         added = self.regulariser(model, inputs, posterior, sample, step)

@@ -75,8 +75,9 @@ class PairVAEObjective(PairObjective, VAEObjective):
         posterior = self.couple(self.posterior(model, images))
         sample = posterior.sample(generator=noise)
         output = model.decoder(sample)
+        targets = images if inputs.clean is None else stacked(Inputs(inputs.clean, inputs.clean_partners))
         added = self.penalty(posterior, sample, step)
         return Terms(
-            {"reconstruction": self.counted * self.reconstruction(output, images).mean(), **added.terms},
+            {"reconstruction": self.counted * self.reconstruction(output, targets).mean(), **added.terms},
             {"kl": posterior.kl().mean(), **added.watched},
         )

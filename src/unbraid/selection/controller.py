@@ -233,4 +233,4 @@ def check_population(population: Population, data: ImageDataset) -> None:
         data.factors([0])
     if population.trainer == Population.trainer:
         values = {name: found.values[0] for name, found in population.searched.items()}
-        population.make_objective(values).build(problem_of(data), torch.Generator())
+        population.make_objective(values).make_model(problem_of(data), torch.Generator())

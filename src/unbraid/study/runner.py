@@ -220,7 +220,7 @@ def _check_inputs(study: Study, indices: Iterable[int]) -> None:
         for spec in specs.values():
             try:
                 objective = objective_of(spec)
-                objective.build(problem_of(data), torch.Generator())
+                objective.make_model(problem_of(data), torch.Generator())
                 make_stream(objective.needs, data, batch_size_of(spec, objective), spec.seed)
             except UsageError as error:
                 raise UsageError(f"{study.source}: objectives.{spec.objective} on {name}: {error}") from error

@@ -1,12 +1,13 @@
 """The training loop and the run folders it leaves."""
 
 from unbraid.training.loop import Diverged, Hook, Loop, Moment
-from unbraid.training.run import CHECKPOINT, Run, describe_data, open_run
+from unbraid.training.run import CHECKPOINT, Classify, Run, describe_data, open_run, problem_of
 from unbraid.training.session import train
 from unbraid.training.together import train_together
 
 __all__ = [
     "CHECKPOINT",
+    "Classify",
     "Diverged",
     "Hook",
     "Loop",
@@ -14,6 +15,7 @@ __all__ = [
     "Run",
     "describe_data",
     "open_run",
+    "problem_of",
     "train",
     "train_together",
 ]

@@ -67,7 +67,7 @@ class Loop:
         self.objective, self.stream, self.seed, self.device = objective, stream, seed, device
         self.precision = precision
         self.model = model.to(device)
-        self.optimizers: dict[str, Optimizer] = objective.optimizers(self.model)
+        self.optimizers: dict[str, Optimizer] = objective.make_optimizers(self.model)
         self.players = {
             name: [p for group in optimizer.param_groups for p in group["params"]]
             for name, optimizer in self.optimizers.items()
@@ -156,7 +156,7 @@ class Loop:
         """What the objective yields for a step; whoever iterates may move a player before the next one comes."""
         inputs = self.inputs(self.stream(step))
         self.seed_noise(step)
-        losses = self.objective.losses(self.model, inputs, step, self.noise)
+        losses = self.objective.play(self.model, inputs, step, self.noise)
         while True:
             with numerics.autocast(self.device, self.precision):
                 item = next(losses, None)

@@ -3,10 +3,11 @@
 import ctypes
 import os
 import platform
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,7 +16,18 @@ from torch import Tensor
 from unbraid import nets
 from unbraid.errors import UsageError, unknown_name
 
-__all__ = ["PRECISIONS", "autocast", "cores", "device", "native_bf16", "precision", "setup", "to_array", "to_tensor"]
+__all__ = [
+    "PRECISIONS",
+    "autocast",
+    "cores",
+    "device",
+    "in_batches",
+    "native_bf16",
+    "precision",
+    "setup",
+    "to_array",
+    "to_tensor",
+]
 
 PRECISIONS = ("auto", "bf16", "fp32")
 
@@ -116,3 +128,23 @@ def to_array(images: Tensor) -> np.ndarray:
     """The way back from [0, 1] to uint8 ``[n, h, w, c]``, rounded; values outside are clipped."""
     scaled = images.detach().float().mul(255).round_().clamp_(0, 255)
     return scaled.to(torch.uint8).permute(0, 2, 3, 1).contiguous().cpu().numpy()
+
+
+def in_batches(function: Callable[[np.ndarray], Any], rows: np.ndarray, size: int, where: torch.device) -> Any:
+    """Apply a function to rows in batches, in full precision and without gradients, and join what it gives.
+
+    It may return tensors, arrays, or dictionaries of either; arrays come back.
+    """
+    if size < 1:
+        raise UsageError(f"batch_size must be at least 1, got {size}")
+    with torch.inference_mode(), autocast(where, "fp32"):
+        parts = [_arrays(function(rows[start : start + size])) for start in range(0, len(rows), size)]
+    if isinstance(parts[0], dict):
+        return {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
+    return np.concatenate(parts)
+
+
+def _arrays(found: Any) -> Any:
+    if isinstance(found, dict):
+        return {key: _arrays(value) for key, value in found.items()}
+    return found.float().cpu().numpy() if isinstance(found, Tensor) else found

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -23,7 +25,7 @@ from unbraid.training.history import read_table
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["CHECKPOINT", "EVALUATIONS", "HISTORY", "INFO", "Run", "describe_data", "open_run", "problem_of"]
+__all__ = ["CHECKPOINT", "EVALUATIONS", "HISTORY", "INFO", "Classify", "Run", "describe_data", "open_run", "problem_of"]
 
 INFO, CHECKPOINT = "run.json", "checkpoint.safetensors"
 HISTORY, EVALUATIONS = "history.csv", "evaluations.csv"
@@ -60,19 +62,26 @@ class Run:
             raise UsageError(f"{error} (this run's objective was defined in module {entry['module']!r})") from error
 
     @cached_property
-    def model(self) -> nn.Module:
-        """The trained model, in evaluation mode on the run's device."""
+    def problem(self) -> Problem:
+        """What the objective knew of the data."""
         data = self.info["data"]
-        problem = Problem(
+        ranges = data.get("factor_ranges")
+        return Problem(
             tuple(data["shape"]),
             data["images"],
             data.get("classes"),
             tuple(data["factor_sizes"]) if data.get("factor_sizes") else None,
+            tuple(data.get("factor_names") or ()),
+            tuple((low, high) for low, high in ranges) if ranges else None,
         )
+
+    @cached_property
+    def model(self) -> nn.Module:
+        """The trained model, in evaluation mode on the run's device."""
         numerics.setup()
         # The first to ask may be in inference mode; weights made there could never be differentiated through.
         with torch.inference_mode(False):
-            model = self.objective.build(problem, torch.Generator().manual_seed(0))
+            model = self.objective.make_model(self.problem, torch.Generator().manual_seed(0))
             load_model(self.path / CHECKPOINT, model)
             return model.to(self.device).eval()
 
@@ -124,45 +133,57 @@ class Run:
         if kind not in ("mean", "sampled"):
             raise UsageError(f"kind must be 'mean' or 'sampled', got {kind!r}")
         noise = torch.Generator(self.device).manual_seed(seed) if kind == "sampled" else None
-        return self._apply(lambda batch: self.objective.encode(self.model, batch, noise), images, batch_size)
+        return self._on_images(lambda batch: self.objective.encode(self.model, batch, noise), images, batch_size)
 
     def predict(self, images: np.ndarray, *, batch_size: int = 256) -> np.ndarray:
-        """Class scores ``[n, classes]`` of uint8 images."""
-        return self._apply(lambda batch: self.objective.predict(self.model, batch), images, batch_size)
+        """Class scores ``[n, classes]`` (logits) of uint8 images, or their factors ``[n, K]``, each scaled to [0, 1].
+
+        A regressor may leave that range; :meth:`regress` gives factors in their own units.
+        """
+        return self._on_images(lambda batch: self.objective.predict(self.model, batch), images, batch_size)
+
+    def regress(self, images: np.ndarray, *, batch_size: int = 256) -> np.ndarray:
+        """Factors ``[n, K]`` of uint8 images in the units of ``data.factors``: positions on a grid, or as measured."""
+        if not (self.can("predict") and self.objective.predicts == "factors"):
+            raise UsageError(f"a model trained by {self.objective.name!r} does not predict factors; a regressor does")
+        low, high = np.array(self.problem.ranges).T
+        return low + (high - low) * self.predict(images, batch_size=batch_size)
+
+    def classifier(self) -> Classify:
+        """The predictions as a function that gradients flow through: float images ``[n, c, h, w]`` to scores.
+
+        It is a module of its own in evaluation mode whose weights are frozen; the gradient reaches the images.
+        """
+        if not self.can("predict"):
+            raise UsageError(f"a model trained by {self.objective.name!r} does not predict; a classifier does")
+        with torch.inference_mode(False):
+            return Classify(self.objective, copy.deepcopy(self.model))
 
     def describe(self, images: np.ndarray, *, seed: int = 0, batch_size: int = 256) -> dict[str, np.ndarray]:
         """Label-free quantities of each image: reconstruction loss, KL per latent, ..., as the objective offers."""
-        self._check(images)
         noise = torch.Generator(self.device).manual_seed(seed)
-        parts: list[dict[str, Tensor]] = []
-        with torch.inference_mode(), numerics.autocast(self.device, "fp32"):
-            for start in range(0, len(images), batch_size):
-                batch = numerics.to_tensor(images[start : start + batch_size], self.device)
-                parts.append(self.objective.describe(self.model, batch, noise))
-        return {key: torch.cat([part[key] for part in parts]).float().cpu().numpy() for key in parts[0]}
+        return self._on_images(lambda batch: self.objective.describe(self.model, batch, noise), images, batch_size)
 
     def decode(self, codes: np.ndarray, *, batch_size: int = 256) -> np.ndarray:
         """uint8 images ``[n, h, w, c]`` of codes ``[n, d]``."""
-        rows = torch.as_tensor(np.asarray(codes, dtype=np.float32))
+        rows = np.asarray(codes, dtype=np.float32)
         if rows.ndim != 2:
-            raise UsageError(f"codes must be [n, d], got shape {tuple(rows.shape)}")
+            raise UsageError(f"codes must be [n, d], got shape {rows.shape}")
         width = getattr(self.objective, "latents", rows.shape[1])
         if rows.shape[1] != width:
             raise UsageError(f"codes must have {width} columns, one per latent of this run, got {rows.shape[1]}")
-        images = []
-        with torch.inference_mode(), numerics.autocast(self.device, "fp32"):
-            for part in rows.split(batch_size):
-                images.append(numerics.to_array(self.objective.decode(self.model, part.to(self.device))))
-        return np.concatenate(images)
 
-    def _apply(self, function: Any, images: np.ndarray, batch_size: int) -> np.ndarray:
+        def decode(part: np.ndarray) -> np.ndarray:
+            found = self.objective.decode(self.model, torch.as_tensor(part).to(self.device))
+            return numerics.to_array(found)
+
+        return numerics.in_batches(decode, rows, batch_size, self.device)
+
+    def _on_images(self, function: Callable[[Tensor], Any], images: np.ndarray, batch_size: int) -> Any:
         self._check(images)
-        outputs = []
-        with torch.inference_mode(), numerics.autocast(self.device, "fp32"):
-            for start in range(0, len(images), batch_size):
-                batch = numerics.to_tensor(images[start : start + batch_size], self.device)
-                outputs.append(function(batch).float().cpu().numpy())
-        return np.concatenate(outputs)
+        return numerics.in_batches(
+            lambda part: function(numerics.to_tensor(part, self.device)), images, batch_size, self.device
+        )
 
     def _check(self, images: np.ndarray) -> None:
         shape = tuple(self.info["data"]["shape"])
@@ -180,6 +201,22 @@ class Run:
         return f"<Run {str(self.path)!r}: {made}, {self.info['status']} at step {self.info['step']}>"
 
 
+class Classify(nn.Module):
+    """The predictions of a trained model as a function of float images, for attacks and other uses of gradients."""
+
+    def __init__(self, objective: Objective, model: nn.Module) -> None:
+        super().__init__()
+        self.objective, self.model = objective, model
+        self.requires_grad_(False).eval()
+
+    def train(self, mode: bool = True) -> Classify:
+        """Stay in evaluation mode: a trained model is looked at, not trained."""
+        return super().train(False)
+
+    def forward(self, images: Tensor) -> Tensor:
+        return self.objective.predict(self.model, images)
+
+
 def open_run(path: str | Path, *, device: str = "auto") -> Run:
     """Open a run folder: ``open_run("runs/first").encode(images)``."""
     return Run.open(path, device=device)
@@ -192,7 +229,17 @@ def problem_of(dataset: Dataset) -> Problem:
         len(dataset),
         len(dataset.classes) or None,
         dataset.factor_sizes or None,
+        dataset.factor_names,
+        _measured_ranges(dataset),
     )
+
+
+def _measured_ranges(dataset: Dataset) -> tuple[tuple[float, float], ...] | None:
+    """Smallest and largest value of each factor, where they were measured."""
+    if not dataset.has_factors or dataset.factor_sizes is not None:
+        return None
+    factors = dataset.factors(np.arange(len(dataset)))
+    return tuple((float(low), float(high)) for low, high in zip(factors.min(0), factors.max(0), strict=True))
 
 
 def describe_data(dataset: Dataset) -> dict[str, Any]:
@@ -207,5 +254,7 @@ def describe_data(dataset: Dataset) -> dict[str, Any]:
         "images": problem.images,
         "classes": problem.classes,
         "factor_sizes": list(problem.factor_sizes) if problem.factor_sizes else None,
+        "factor_names": list(problem.factor_names),
+        "factor_ranges": [list(ends) for ends in problem.factor_ranges] if problem.factor_ranges else None,
         "fingerprint": hashlib.sha256(np.ascontiguousarray(pixels).tobytes()).hexdigest()[:16],
     }

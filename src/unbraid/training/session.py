@@ -135,7 +135,7 @@ def open_session(
         generator = torch.Generator().manual_seed(int(counter_rng(seed, 0, INIT).integers(2**63)))
         loop = Loop(
             objective,
-            objective.build(problem_of(dataset), generator),
+            objective.make_model(problem_of(dataset), generator),
             stream or make_stream(objective.needs, dataset, batch_size, seed),
             seed,
             where,
@@ -323,7 +323,7 @@ def _open_or_begin(
     known = (folder / INFO).exists()
     if known and not fresh:
         info = read_json(folder / INFO)
-        _check_same(folder, _flat(info), _flat(identity))
+        _check_same(folder, _flat(_completed(info, objective)), _flat(identity))
         info.pop("error", None)
         # The same images by another name: the file may have been moved, or the run may have been.
         info["data"] = identity["data"]
@@ -348,6 +348,14 @@ def _open_or_begin(
     }
 
 
+def _completed(info: dict[str, Any], objective: Objective) -> dict[str, Any]:
+    """The record of a run with what an earlier version did not write: options at their defaults, facts of the data."""
+    stored = info["objective"]
+    if stored["name"] != objective.name:
+        return info
+    return {**info, "objective": {**stored, "options": {**objectives.default_options(objective), **stored["options"]}}}
+
+
 def _flat(tree: dict[str, Any], prefix: str = "") -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for key, value in tree.items():
@@ -362,6 +370,8 @@ def _check_same(folder: Path, stored: dict[str, Any], asked: dict[str, Any]) -> 
             continue
         if key == "data.factor_sizes" and stored.get(key) is None:
             continue  # earlier versions did not know the factors of a part
+        if key in ("data.factor_names", "data.factor_ranges") and key not in stored:
+            continue  # an earlier version did not write them
         if stored.get(key) != value:
             raise UsageError(
                 f"{folder} holds a run with {key} = {stored.get(key)!r}, now asked for {value!r}. Give the run its own "

@@ -46,7 +46,7 @@ _SHARED = {
 
 def stackable(objective: Objective, problem: Problem) -> bool:
     """Whether models of this objective can train stacked: VAEs of fully connected networks with a simple penalty."""
-    if not all(getattr(type(objective), name, None) in known for name, known in _SHARED.items()):
+    if objective.augment or not all(getattr(type(objective), name, None) in known for name, known in _SHARED.items()):
         return False
     assert isinstance(objective, VAEObjective)
     model = objective.build(problem, torch.Generator())

@@ -1,8 +1,9 @@
 """Networks that predict: classes, or factors. A file dropped into this folder is found."""
 
+from unbraid.nets.predictors.predictor import Predictor
 from unbraid.nets.predictors.registry import build_predictor, get, names, register
 from unbraid.registry import import_modules
 
-__all__ = ["build_predictor", "get", "names", "register"]
+__all__ = ["Predictor", "build_predictor", "get", "names", "register"]
 
 import_modules(__name__)

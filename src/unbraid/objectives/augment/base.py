@@ -1,0 +1,118 @@
+"""What an augmentation is. Importing this module does not import torch, so that the command line stays quick."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, TypeVar
+
+from unbraid.errors import UsageError
+from unbraid.options import Named, check_options
+from unbraid.registry import Registry
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor, nn
+
+    from unbraid.objectives.base import Inputs, Objective, Terms
+    from unbraid.problem import Problem
+
+__all__ = ["Augmentation", "Scene", "get", "make", "names", "register"]
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What an augmentation may look at beside the images: who is trained on them, and its own networks."""
+
+    objective: Objective
+    model: nn.Module
+    step: int
+    own: nn.Module | None = None
+    """What :meth:`Augmentation.build` gave."""
+
+
+@dataclass(frozen=True)
+class Augmentation:
+    """A frozen dataclass whose fields are its options; it changes a share of every training batch.
+
+    What is asked of the model stays that of the clean image: its class, its factors, and, where an image is to be given
+    back, the clean image itself. A simple one is a function of images and chance, :meth:`__call__`. One that
+    looks at the model defines :meth:`apply` instead, and one that learns has networks of its own, too: :meth:`build`,
+    :meth:`optimizers` and :meth:`losses`.
+    """
+
+    name: ClassVar[str] = ""
+    title: ClassVar[str] = ""
+
+    share: float = 0.5
+    """Part of every batch that is changed, rounded to whole images."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.share <= 1:
+            raise UsageError(f"share must lie between 0 and 1, got {self.share}")
+
+    def __call__(self, images: Tensor, noise: torch.Generator) -> Tensor:
+        """What becomes of images ``[n, c, h, w]`` in [0, 1]; all chance comes from ``noise``."""
+        raise UsageError(f"augmentation {self.name!r} does nothing: define __call__(images, noise) or apply(...)")
+
+    def apply(self, scene: Scene, inputs: Inputs, noise: torch.Generator) -> Tensor:
+        """The wider form: ``inputs`` are the images of its share with their classes and factors, where known.
+
+        No gradient flows out of what it returns.
+        """
+        return self(inputs.images, noise)
+
+    def build(self, problem: Problem, generator: torch.Generator) -> nn.Module | None:
+        """Networks of its own; they become a part of the model, so that checkpoints hold them."""
+        return None
+
+    def optimizers(self, module: nn.Module) -> dict[str, torch.optim.Optimizer]:
+        """One optimiser for each player of its own, over parameters of what :meth:`build` gave."""
+        return {}
+
+    def losses(self, scene: Scene, inputs: Inputs, noise: torch.Generator) -> Iterator[tuple[str, Terms]]:
+        """Yield ``(player, terms)`` of its own players, on the whole clean batch, before the objective has its turn."""
+        yield from ()
+
+
+_AUGMENTATIONS: Registry[type[Augmentation]] = Registry("augmentation")
+Class = TypeVar("Class", bound=type[Augmentation])
+
+
+def register(name: str) -> Callable[[Class], Class]:
+    """Class decorator: make an augmentation known by name, for the option ``augment`` of every objective."""
+
+    def add(cls: Class) -> Class:
+        if not (isinstance(cls, type) and issubclass(cls, Augmentation) and dataclasses.is_dataclass(cls)):
+            raise UsageError(
+                f"augmentation {name!r} must be a dataclass derived from unbraid.objectives.augment.Augmentation: put "
+                "@dataclass(frozen=True) under @register"
+            )
+        _AUGMENTATIONS.add(name, cls)
+        cls.name = name
+        cls.title = cls.__dict__.get("title") or name.replace("-", " ").capitalize()
+        return cls
+
+    return add
+
+
+def names() -> list[str]:
+    """All registered augmentations."""
+    return _AUGMENTATIONS.names()
+
+
+def get(name: str) -> type[Augmentation]:
+    """The class of a registered augmentation."""
+    return _AUGMENTATIONS[name]
+
+
+def make(text: str | Named) -> Augmentation:
+    """An augmentation from its name with options.
+
+    >>> make("gaussian-noise:sigma=0.2,share=1")
+    GaussianNoise(share=1, sigma=0.2)
+    """
+    named = Named.read(text)
+    cls = get(named.name)
+    return cls(**check_options(f"augmentation {cls.name!r}", cls, dict(named.options)))
