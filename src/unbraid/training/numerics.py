@@ -115,17 +115,23 @@ def autocast(where: torch.device, name: str = "auto") -> Iterator[None]:
 def to_tensor(images: np.ndarray, where: torch.device | str = "cpu") -> Tensor:
     """Images uint8 ``[n, h, w, c]`` as networks see them: float32 ``[n, c, h, w]`` in [0, 1].
 
-    The memory stays channels last, which the convolutions want anyway.
+    The memory stays channels last, which the convolutions want anyway. Vectors, floats ``[n, d]``, stay as they are.
     """
+    if images.ndim == 2 and images.dtype.kind == "f":
+        return torch.tensor(images, dtype=torch.float32, device=where)
     if images.dtype != np.uint8 or images.ndim != 4:
-        raise UsageError(f"images must be uint8 [n, h, w, c], got {images.dtype} {list(images.shape)}")
+        raise UsageError(
+            f"images must be uint8 [n, h, w, c], or vectors floats [n, d]; got {images.dtype} {list(images.shape)}"
+        )
     if not images.flags.writeable:
         images = images.copy()  # torch tensors cannot be read-only
     return torch.from_numpy(images).to(where).permute(0, 3, 1, 2).to(torch.float32).div_(255)
 
 
 def to_array(images: Tensor) -> np.ndarray:
-    """The way back from [0, 1] to uint8 ``[n, h, w, c]``, rounded; values outside are clipped."""
+    """The way back from [0, 1] to uint8 ``[n, h, w, c]``, rounded; values outside are clipped. Vectors stay floats."""
+    if images.ndim == 2:
+        return images.float().cpu().numpy()
     scaled = images.detach().float().mul(255).round_().clamp_(0, 255)
     return scaled.to(torch.uint8).permute(0, 2, 3, 1).contiguous().cpu().numpy()
 

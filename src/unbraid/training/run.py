@@ -187,9 +187,11 @@ class Run:
 
     def _check(self, images: np.ndarray) -> None:
         shape = tuple(self.info["data"]["shape"])
-        if images.ndim != 4 or images.shape[1:] != shape or images.dtype != np.uint8:
+        right = images.dtype.kind == "f" if len(shape) == 1 else images.dtype == np.uint8
+        if images.shape[1:] != shape or not right:
+            kind = "floats" if len(shape) == 1 else "uint8"
             raise UsageError(
-                f"images must be uint8 [n, {', '.join(map(str, shape))}], got {images.dtype} {list(images.shape)}"
+                f"images must be {kind} [n, {', '.join(map(str, shape))}], got {images.dtype} {list(images.shape)}"
             )
         if len(images) == 0:
             raise UsageError("images is empty")
