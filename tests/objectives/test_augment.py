@@ -168,7 +168,8 @@ def test_resuming_ends_with_the_same_bytes(name, augmentation, dots, tmp_path):
 
 def test_an_augmentation_with_a_player_learns_beside_the_model(dots, tmp_path):
     objective = Classifier(**CLASSIFIER, augment=("test-worst-shift:share=0.5",))
-    run = unbraid.train(objective, dots, out=tmp_path / "run", steps=2, progress="none")
+    run = unbraid.train(objective, dots, out=tmp_path / "run", steps=2, progress="none", log_every=1)
+    assert {"loss", "accuracy", "shift/loss", "shift/gain"} <= set(run.history().columns)
     start = objective.make_model(problem_of(dots), torch.Generator().manual_seed(0))
     assert "augment.0.shift" in run.model.state_dict()
     # It moved, by its own optimiser only: the first step is learning rate times gradient, which raises the loss.
