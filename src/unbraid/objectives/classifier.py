@@ -24,6 +24,8 @@ __all__ = ["Classifier"]
 class Classifier(PredictorObjective):
     """Network trained to name the class of an image, by cross-entropy."""
 
+    title = "Classifier"
+    formula = "E[−log p(y|x)], y the class of image x"
     predicts = "classes"
 
     factor: str = ""

@@ -28,6 +28,8 @@ class Regressor(PredictorObjective):
     its smallest and largest value in the data. Factors without an order are regressed like the others.
     """
 
+    title = "Regressor"
+    formula = "E[Σⱼ (fⱼ(x) − tⱼ)²], tⱼ factor j scaled to [0, 1]"
     predicts = "factors"
 
     def outputs(self, problem: Problem) -> int:
