@@ -124,5 +124,7 @@ def test_a_name_that_two_measures_use_belongs_to_the_first_in_every_run():
     answers = {0: [("second", {}, {"kl": 2.0})], 1: [("first", {}, {"kl": 1.0}), ("second", {}, {"kl": 2.0})]}
     found = condition_rows(answers, ["first", "second"])
     assert found == {0: [({}, {"second_kl": 2.0})], 1: [({}, {"kl": 1.0, "second_kl": 2.0})]}
+    named = {0: [("losses", {}, {"accuracy": 0.1}), ("accuracy", {}, {"accuracy": 0.2})]}
+    assert condition_rows(named, ["losses", "accuracy"])[0] == [({}, {"losses_accuracy": 0.1, "accuracy": 0.2})]
     taken = condition_rows({0: [("mine", {"seed": 4}, {"index": 1.0})]}, ["mine"], taken=("seed", "index"))
     assert taken == {0: [({"mine_seed": 4}, {"mine_index": 1.0})]}

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import json as json_module
-import math
-from collections.abc import Callable, Iterator
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from tyro.conf import Positional, arg
 
+from unbraid.cli.score_tables import print_head, print_metrics, print_rows, print_scores, print_summary
 from unbraid.errors import UsageError
 from unbraid.progress import Progress, ProgressKind
 
 if TYPE_CHECKING:
     from unbraid.data import ImageDataset
-    from unbraid.evaluation import Summary
+    from unbraid.evaluation import Measure, Measured
     from unbraid.metrics import Score
-    from unbraid.training import Run
 
 __all__ = ["evaluate_command"]
 
+USUAL = ("summary", "disentanglement", "accuracy", "r2")
+"""What is measured unless told otherwise, where it applies."""
 MATRICES = {"information (nats)": ("mig", "information"), "importance (boosted trees)": ("dci", "importance")}
 """Title, score and part of the matrices that are drawn."""
 _GIVE_FACTORS = "put an array 'factors' [n, K] beside the images of an npz file, or name other data by --data."
@@ -30,6 +33,7 @@ _GIVE_FACTORS = "put an array 'factors' [n, K] beside the images of an npz file,
 def evaluate_command(
     runs: Positional[tuple[Path, ...]] = (),
     *,
+    measures: Annotated[str | None, arg(metavar="NAME,NAME:KEY=VALUE")] = None,
     codes: Annotated[Path | None, arg(metavar="PATH")] = None,
     metrics: str = "all",
     representation: Literal["mean", "sampled"] = "mean",
@@ -42,12 +46,15 @@ def evaluate_command(
 ) -> None:
     """Measure runs: reconstruction, KL and active latents, and every disentanglement score its data allows.
 
-    Without factors these are the scores of the codes alone.
+    Without factors these are the scores of the codes alone. Models that predict are judged by their predictions.
 
-    Writes scores.json and factors.png (which code knows which factor) into each run folder.
+    Answers are kept in the run's scores/ and read again as long as settings, data and weights are the same. Writes
+    scores.json and factors.png (which code knows which factor) into each run folder.
 
     Args:
         runs: Folders of runs.
+        measures: Ask these instead, with settings (unbraid list measures has them all); udr compares those of the runs
+            that differ in the seed alone.
         codes: Score codes from anywhere instead: an npz file with codes [n, d] and, for most scores, factors [n, K].
         metrics: all, none, or names separated by commas (unbraid evaluate --metrics help lists them).
         representation: The mean code, or one drawn from the posterior.
@@ -60,7 +67,7 @@ def evaluate_command(
         json: Print the result as JSON.
     """
     if metrics == "help":
-        _print_metrics()
+        print_metrics()
         return
     names = metrics if metrics in ("all", "none") else [name.strip() for name in metrics.split(",")]
     if codes is not None:
@@ -70,83 +77,172 @@ def evaluate_command(
         return
     if not runs:
         raise UsageError("give at least one run folder, or --codes FILE.npz")
-    results = []
-    for path in runs:
-        groups = None if points is None else (points, max(points // 2, 2))
-        results.append(_evaluate_run(path, names, representation, train, test, groups, data, seed, json))
+    asked = _asked(measures, names, representation, train, test, points)
+    results = [_evaluate_run(path, asked, measures is None, names, representation, data, seed, json) for path in runs]
+    _compare(runs, asked, data, seed, results, json)
     if json:
         print(json_module.dumps(results if len(results) > 1 else results[0], allow_nan=False))
 
 
+def _asked(
+    measures: str | None, names: Any, representation: str, train: int, test: int, points: int | None
+) -> list[Measure]:
+    """The measures to ask; the command's own options are settings of ``disentanglement``."""
+    from unbraid import evaluation
+    from unbraid.options import Named
+
+    if measures is None:
+        named = [Named(name) for name in USUAL if name in evaluation.names()]
+    else:
+        named = evaluation.read_measures(measures)
+    metrics = ["all"] if names == "all" else [] if names == "none" else names
+    own = {"metrics": metrics, "representations": [representation], "train": train, "test": test, "points": points}
+    chosen = []
+    for entry in named:
+        ours = evaluation.get(entry.name) is evaluation.Disentanglement
+        if not (ours and measures is None and names == "none"):
+            chosen.append(evaluation.make(entry.name, {**(own if ours else {}), **entry.options}))
+    return chosen
+
+
 def _evaluate_run(
     path: Path,
+    asked: Sequence[Measure],
+    usual: bool,
     names: Any,
     representation: Literal["mean", "sampled"],
-    train: int,
-    test: int,
-    points: tuple[int, int] | None,
     data: str | None,
     seed: int,
     quiet: bool,
 ) -> dict[str, Any]:
     from unbraid.data import load
-    from unbraid.evaluation import summarise
+    from unbraid.evaluation import Summary, measure, representations_of
     from unbraid.files import write_json
-    from unbraid.metrics import evaluate, has_no_factors
-    from unbraid.report.matrix import save_matrices
+    from unbraid.metrics import allowed_metrics
     from unbraid.training import open_run
 
     run = open_run(path)
     dataset = load(data) if data else run.data()
-    summary = summarise(run, dataset, seed=seed)
+    if any(one.name == "disentanglement" for one in asked) and representations_of(run):
+        if representation not in representations_of(run):
+            raise UsageError(f"{path}: {run.objective.name} has no {representation} codes; give --representation mean")
+        if names not in ("all", "none"):
+            allowed_metrics(names, dataset, representation, by_name=True)
+    with _status(quiet) as clock:
+        answers = measure(run, dataset, asked, seed=seed, progress=clock)
+    for one in asked:
+        if one.name not in answers and (not usual or one.name == "disentanglement"):
+            print(f"{one.name} does not apply to {path} on {dataset.name}: it needs {one.needs}", file=sys.stderr)
+    found = answers.get("summary")
+    summary = None if found is None else Summary.from_scores(found.scores(), found.measure.images)  # type: ignore[attr-defined]
     scores: dict[str, Score] = {}
-    if names != "none":
-        with _status(quiet) as say:
-            scores = evaluate(
-                run,
-                dataset,
-                metrics=names,
-                representation=representation,
-                train=train,
-                test=test,
-                points=points,
-                seed=seed,
-                progress=say,
-            )
+    if "disentanglement" in answers:
+        scores = answers["disentanglement"].scores(representation=representation)  # type: ignore[assignment]
+    others = {name: one for name, one in answers.items() if name not in ("summary", "disentanglement") and one.rows}
     result = {
         "run": str(path),
         "step": run.info["step"],
         "representation": representation,
         "data": dataset.name,
         "seed": seed,
-        "summary": summary.to_json(),
+        "summary": None if summary is None else summary.to_json(),
         "scores": {name: score.to_json() for name, score in scores.items()},
+        "measures": {name: _as_json(answer) for name, answer in others.items()},
     }
     write_json(path / "scores.json", result)
-    left_out = names == "all" and has_no_factors(dataset)
     if not quiet:
-        _print_summary(run, dataset, summary)
-        _print_scores(scores)
-        if left_out:
-            others = "The other scores" if scores else "Scores"
-            print(f"{others} need factors, and {dataset.name} has none that vary: {_GIVE_FACTORS}")
+        print_head(run, dataset)
+        if summary is not None:
+            print_summary(summary)
+        print_scores(scores, clock.seconds)
+        for answer in others.values():
+            print_rows(answer)
+        if names == "all" and "disentanglement" in answers:
+            _tell_what_needs_factors(dataset, scores)
         print(f"wrote {path / 'scores.json'}")
-    matrices = {title: scores[name].parts[part] for title, (name, part) in MATRICES.items() if name in scores}
-    if matrices and dataset.has_factors:
-        save_matrices(matrices, dataset.factor_names, path / "factors.png", summary.kl_per_latent)
-        if not quiet:
-            print(f"wrote {path / 'factors.png'}")
+    _draw_matrices(path, dataset, scores, None if summary is None else summary.kl_per_latent, quiet)
     return result
 
 
-@contextmanager
-def _status(quiet: bool) -> Iterator[Callable[[str], None]]:
-    """Say what is being computed: one changing line on a terminal, nothing elsewhere."""
-    import sys
+def _compare(
+    paths: Sequence[Path], asked: Sequence[Measure], data: str | None, seed: int, results: list[Any], quiet: bool
+) -> None:
+    """Ask the group measures of those runs that differ in the seed alone."""
+    from unbraid.data import load
+    from unbraid.evaluation import GroupMeasure, group_runs, measure_group
+    from unbraid.training import open_run
 
+    compared = [one for one in asked if isinstance(one, GroupMeasure)]
+    if not compared:
+        return
+    runs = [open_run(path) for path in paths]
+    for group in group_runs(runs):
+        members = [runs[position] for position in group]
+        dataset = load(data) if data else members[0].data()
+        for one in compared:
+            if not all(one.applies(run, dataset) for run in members):
+                continue
+            if len(group) < 2:
+                path = paths[group[0]]
+                print(f"{one.name} says nothing of {path}: none of the runs differs in the seed alone", file=sys.stderr)
+                continue
+            for position, answer in zip(group, measure_group(members, dataset, one, seed=seed), strict=True):
+                results[position]["measures"][one.name] = _as_json(answer)
+                if not quiet:
+                    print_head(runs[position], dataset)
+                    print_rows(answer)
+
+
+def _as_json(answer: Measured) -> dict[str, Any]:
+    from unbraid.evaluation import rows_to_json, settings_of
+
+    return {"settings": settings_of(answer.measure), "rows": rows_to_json(answer.rows)}
+
+
+def _tell_what_needs_factors(dataset: ImageDataset, scores: Mapping[str, Score]) -> None:
+    from unbraid.metrics import has_no_factors
+
+    name = dataset.name
+    if has_no_factors(dataset):
+        others = "The other scores" if scores else "Scores"
+        print(f"{others} need factors, and {name} has none that vary: {_GIVE_FACTORS}")
+
+
+def _draw_matrices(
+    path: Path, dataset: ImageDataset, scores: Mapping[str, Score], kl_per_latent: Any, quiet: bool
+) -> None:
+    from unbraid.report.matrix import save_matrices
+
+    matrices = {title: scores[name].parts[part] for title, (name, part) in MATRICES.items() if name in scores}
+    if matrices and dataset.has_factors:
+        save_matrices(matrices, dataset.factor_names, path / "factors.png", kl_per_latent)
+        if not quiet:
+            print(f"wrote {path / 'factors.png'}")
+
+
+class _Clock:
+    """Notes how long lay between one message and the next, and passes them on."""
+
+    def __init__(self, tell: Callable[[str], None] | None = None) -> None:
+        self.seconds: dict[str, float] = {}
+        self._tell, self._last, self._since = tell, "", time.perf_counter()
+
+    def __call__(self, text: str) -> None:
+        now = time.perf_counter()
+        self.seconds[self._last] = now - self._since
+        self._last, self._since = text, now
+        if self._tell is not None:
+            self._tell(text)
+
+
+@contextmanager
+def _status(quiet: bool) -> Iterator[_Clock]:
+    """Say what is being computed: one changing line on a terminal, nothing elsewhere."""
     kind: ProgressKind = "none" if quiet or not sys.stderr.isatty() else "bar"
     with Progress("evaluating", kind=kind, brief=True) as progress:
-        yield lambda text: progress.update(note=text)
+        clock = _Clock(lambda text: progress.update(note=text))
+        yield clock
+        clock("")
 
 
 def _score_file(path: Path, names: Any, seed: int, json: bool) -> None:
@@ -155,68 +251,12 @@ def _score_file(path: Path, names: Any, seed: int, json: bool) -> None:
 
     codes = read_array(path, "codes")
     factors = read_array(path, "factors") if "factors" in array_names(path) else None
-    scores = score_codes(codes, factors, metrics=names, seed=seed)
+    clock = _Clock()
+    scores = score_codes(codes, factors, metrics=names, seed=seed, progress=clock)
+    clock("")
     if json:
         print(json_module.dumps({name: score.to_json() for name, score in scores.items()}, allow_nan=False))
         return
-    _print_scores(scores)
+    print_scores(scores, clock.seconds)
     if names == "all" and factors is None:
         print(f"The other scores need factors: put an array 'factors' [n, K] into {path}.")
-
-
-def _print_summary(run: Run, dataset: ImageDataset, summary: Summary) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    console = Console()
-    console.print(f"\n[bold]{run.path}[/]  {run.objective.name} on {dataset.name}, step {run.info['step']:,}")
-    table = Table(box=None, pad_edge=False)
-    for column in ("reconstruction", "KL", "ELBO", "active latents"):
-        table.add_column(column, justify="right")
-    active = summary.active
-    kl_per_latent = summary.kl_per_latent
-    table.add_row(
-        "-" if summary.reconstruction is None else f"{summary.reconstruction:.2f}",
-        "-" if summary.kl is None else f"{summary.kl:.2f}",
-        "-" if summary.elbo is None else f"{summary.elbo:.2f}",
-        "-" if active is None or kl_per_latent is None else f"{len(active)} of {len(kl_per_latent)}",
-    )
-    console.print(table)
-    if active and kl_per_latent is not None:
-        console.print("KL per latent: " + "  ".join(f"z{j} {kl_per_latent[j]:.2f}" for j in active))
-
-
-def _print_scores(scores: dict[str, Score]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    if not scores:
-        return
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column, side in (("score", "left"), ("value", "right"), ("ceiling", "right"), ("seconds", "right")):
-        table.add_column(column, justify=side)  # type: ignore[arg-type]
-    for name, score in scores.items():
-        seconds = score.settings.get("seconds")
-        table.add_row(
-            name,
-            f"{score.value:.3f}",
-            "-" if score.ceiling is None or math.isnan(score.ceiling) else f"{score.ceiling:.3f}",
-            "-" if seconds is None else f"{seconds:.2f}",
-        )
-    console = Console()
-    console.print()
-    console.print(table)
-
-
-def _print_metrics() -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    from unbraid.metrics import METRICS
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("score")
-    table.add_column("what it says")
-    for name, entry in METRICS.items():
-        table.add_row(name, entry.about)
-    Console().print(table)

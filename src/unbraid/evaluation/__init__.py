@@ -16,7 +16,16 @@ from unbraid.evaluation.base import (
 )
 from unbraid.evaluation.disentanglement import Disentanglement
 from unbraid.evaluation.losses import Losses, losses_after_training
-from unbraid.evaluation.measuring import FOLDER, Measured, measure, measure_group, read_rows, read_share
+from unbraid.evaluation.measuring import (
+    FOLDER,
+    Measured,
+    group_runs,
+    measure,
+    measure_group,
+    read_rows,
+    read_share,
+    rows_to_json,
+)
 from unbraid.evaluation.models import Function, representations_of
 from unbraid.evaluation.summary import ACTIVE, Summary, SummaryMeasure, summarise
 from unbraid.evaluation.titles import title
@@ -43,6 +52,7 @@ __all__ = [
     "SummaryMeasure",
     "Verdict",
     "get",
+    "group_runs",
     "losses_after_training",
     "make",
     "measure",
@@ -53,6 +63,7 @@ __all__ = [
     "read_share",
     "register",
     "representations_of",
+    "rows_to_json",
     "say",
     "settings_of",
     "shared_codes",

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -26,6 +26,7 @@ class Losses(Measure):
     """Means of the losses over the batches that would have come next."""
 
     title = "Losses at the end of training"
+    titles: ClassVar[Mapping[str, str]] = {"kl": "KL", "elbo": "ELBO"}
     needs = "a run"
     batches: int = 1000
     """Over how many; 0 switches it off."""

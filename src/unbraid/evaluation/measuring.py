@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from unbraid.data import ImageDataset
     from unbraid.training import Run
 
-__all__ = ["FOLDER", "Measured", "measure", "measure_group", "read_rows", "read_share"]
+__all__ = ["FOLDER", "Measured", "group_runs", "measure", "measure_group", "read_rows", "read_share", "rows_to_json"]
 
 FOLDER = "scores"
 """Where answers lie in a run's folder."""
@@ -131,6 +131,22 @@ def read_rows(path: Path) -> Rows:
         return tuple((row["condition"], _from_json(row["scores"])) for row in record["rows"])
     except (KeyError, TypeError) as error:
         raise UsageError(f"{path} cannot be read as scores ({error!r}); delete it to measure anew") from error
+
+
+def rows_to_json(rows: Rows) -> list[dict[str, Any]]:
+    """Rows as they stand in files."""
+    return [{"condition": dict(condition), "scores": _to_json(scores)} for condition, scores in rows]
+
+
+def group_runs(runs: Sequence[Run]) -> list[list[int]]:
+    """Positions of the runs that differ in the seed alone, group by group."""
+    groups: dict[str, list[int]] = {}
+    for position, run in enumerate(runs):
+        info = run.info
+        about = [info["objective"]["name"], info["objective"]["options"], info["data"]["fingerprint"]]
+        key = json.dumps([*about, info.get("batch_size"), info["step"]], sort_keys=True, default=str)
+        groups.setdefault(key, []).append(position)
+    return list(groups.values())
 
 
 def read_share(path: Path) -> dict[str, np.ndarray]:

@@ -124,9 +124,14 @@ def has_no_factors(data: Any) -> bool:
     return not source_of(data).names
 
 
-def allowed_metrics(names: Iterable[str], data: Any, representation: Representation = "mean") -> list[str]:
-    """Those of these scores that make sense on a data set: all on a grid of factors, fewer where there is none."""
-    fitting = source_of(data).applicable(choose(names, ()), representation, by_name=False)
+def allowed_metrics(
+    names: Iterable[str], data: Any, representation: Representation = "mean", *, by_name: bool = False
+) -> list[str]:
+    """Those of these scores that make sense on a data set: all on a grid of factors, fewer where there is none.
+
+    With ``by_name`` those that make none are refused.
+    """
+    fitting = source_of(data).applicable(choose(names, ()), representation, by_name=by_name)
     return [entry.name for entry in fitting]
 
 

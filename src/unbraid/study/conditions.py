@@ -22,8 +22,9 @@ def condition_rows(
     """The rows of each run: conditions with their columns.
 
     There is a row for every condition that no other one refines. What was measured under a wider condition, such as the
-    losses of a run under none, stands in all rows that it holds for. Where two measures use a name, or where it is
-    ``taken`` by another column, the first of ``measures`` keeps it and the others put their own before it.
+    losses of a run under none, stands in all rows that it holds for. Where several measures use a name, the one that is
+    called so keeps it, else the first of ``measures``; the others put their own name before it. So does a measure whose
+    name for something is ``taken`` by another column.
 
     >>> condition_rows({0: [("scores", {"code": "mean"}, {"mig": 0.5}), ("losses", {}, {"loss": 2.0})]}, [])
     {0: [({'code': 'mean'}, {'mig': 0.5, 'loss': 2.0})]}
@@ -44,7 +45,7 @@ def condition_rows(
     for measure, condition, columns in (row for own in flat.values() for row in own):
         reserved |= condition.keys()
         used.setdefault(measure, set()).update(columns)
-    owners: dict[str, str] = {}
+    owners = {measure: measure for measure, names in used.items() if measure in names - reserved}
     for measure, names in used.items():
         for name in names - reserved:
             owners.setdefault(name, measure)

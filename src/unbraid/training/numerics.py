@@ -123,8 +123,8 @@ def to_tensor(images: np.ndarray, where: torch.device | str = "cpu") -> Tensor:
         raise UsageError(
             f"images must be uint8 [n, h, w, c], or vectors floats [n, d]; got {images.dtype} {list(images.shape)}"
         )
-    if not images.flags.writeable:
-        images = images.copy()  # torch tensors cannot be read-only
+    if not images.flags.writeable or min(images.strides) < 0:
+        images = images.copy()  # torch tensors cannot be read-only, nor run backwards
     return torch.from_numpy(images).to(where).permute(0, 3, 1, 2).to(torch.float32).div_(255)
 
 
