@@ -56,6 +56,17 @@ def test_losses_after_training_are_those_of_the_batches_that_come_next(run, data
     assert found["loss"] == pytest.approx(reconstruction + 3.0 * kl, rel=1e-5)
 
 
+def test_losses_after_training_of_a_weighed_reconstruction_are_in_nats_per_image(data, tmp_path):
+    objective = objectives.make("beta-vae", {**OPTIONS, "beta": 3.0, "reference_size": 64})
+    run = train(objective, data, out=tmp_path, steps=1, batch_size=8, progress="none")
+    found = losses_after_training(run, data, batches=2)
+    weight = 64**2 / (data.shape[0] * data.shape[1])
+    assert weight != 1
+    assert found["loss"] == pytest.approx(weight * found["reconstruction"] + 3.0 * found["kl"], rel=1e-5)
+    assert found["regularizer"] == pytest.approx(3.0 * found["kl"], rel=1e-3)
+    assert found["elbo"] == pytest.approx(-(found["reconstruction"] + found["kl"]), rel=1e-6)
+
+
 def test_losses_after_training_leave_the_model_as_it_is(run, data):
     before = {name: value.clone() for name, value in run.model.state_dict().items()}
     losses_after_training(run, data, batches=3)

@@ -49,7 +49,7 @@ def together(folder, way, *, objective=None, models=3, steps=12, **more):
     "objective",
     [
         make(beta=4),
-        make("beta-vae", beta=2, likelihood="gaussian"),
+        make("beta-vae", beta=2, likelihood="gaussian", reference_size=64),
         make("beta-tcvae-sampled", beta=3),
         make("beta-tcvae-sampled", beta=3, sampling="stratified"),
         make("dip-vae-i"),

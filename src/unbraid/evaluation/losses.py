@@ -46,7 +46,8 @@ class Losses(Measure):
 def losses_after_training(run: Run, data: ImageDataset, *, batches: int) -> dict[str, float]:
     """Means of the losses over the batches that would have come next, without learning from them.
 
-    ``regularizer`` is everything that is added to the reconstruction loss, ``elbo`` is -(reconstruction + kl).
+    ``regularizer`` is everything that is added to the reconstruction loss, ``elbo`` is -(reconstruction + kl), neither
+    of them weighed.
     """
     if batches < 1:
         raise UsageError(f"batches must be at least 1, got {batches}")
@@ -57,7 +58,7 @@ def losses_after_training(run: Run, data: ImageDataset, *, batches: int) -> dict
             seen[name].append(value)
     means = {name: float(np.mean(values)) for name, values in seen.items()}
     if "reconstruction" in means:
-        means["regularizer"] = means["loss"] - means["reconstruction"]
+        means["regularizer"] = means["loss"] - means.get("weighed_reconstruction", means["reconstruction"])
         if "kl" in means:
             means["elbo"] = -(means["reconstruction"] + means["kl"])
     return means

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from unbraid.errors import UsageError
-from unbraid.objectives.base import Inputs, Objective, Problem, Terms, check_positive, register
+from unbraid.objectives.base import Inputs, Objective, Problem, Terms, check_not_negative, check_positive, register
 
 if TYPE_CHECKING:
     import torch
@@ -24,7 +26,7 @@ class AutoencoderObjective(Objective):
     latents: int = 10
     """Number of latent dimensions."""
     net: str = "conv"
-    """Encoder and decoder by name: conv (the study's), conv-bn, fc, mlp, slow, or an own registered pair."""
+    """Encoder and decoder by name: conv (the study's), conv-bn, light, fc, mlp, slow, or an own registered pair."""
     likelihood: str = "bernoulli"
     """What the decoder's output means: bernoulli (logits) or gaussian (squared errors)."""
     learning_rate: float = 1e-4
@@ -96,8 +98,41 @@ class VAEObjective(AutoencoderObjective):
     The methods here call that sum ``penalty`` in the history, so that loss = reconstruction + penalty for all of them.
     """
 
+    reference_size: int = 0
+    """Weigh the reconstruction as on square images of this many pixels a side (published strengths are for 64): its sum
+    over pixels counts reference_size^2 / (height * width) times. 0 leaves it as it is."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_not_negative(self, "reference_size")
+
     def heads(self) -> int:
         return 2
+
+    def weight(self, size: Sequence[int]) -> float:
+        """How often the reconstruction loss counts on images of this height and width.
+
+        >>> from unbraid.objectives import BetaVAE
+        >>> BetaVAE(reference_size=64).weight((32, 32)), BetaVAE().weight((32, 32))
+        (4.0, 1.0)
+        """
+        if not self.reference_size:
+            return 1.0
+        if len(size) != 2:
+            raise UsageError("reference_size is for images, which have a height and a width; leave it at 0")
+        return self.reference_size**2 / math.prod(size)
+
+    def weighed(self, reconstruction: Tensor, images: Tensor, added: Terms, kl: Tensor) -> Terms:
+        """The loss: a mean reconstruction loss of images, weighed, and what a method adds to it.
+
+        Where ``reference_size`` is set, the history has both: ``weighed_reconstruction`` is part of the loss, and
+        ``reconstruction`` is in nats per image, as the KL divergence always is.
+        """
+        watched = {"kl": kl, **added.watched}
+        if not self.reference_size:
+            return Terms({"reconstruction": reconstruction, **added.terms}, watched)
+        weighed = self.weight(images.shape[2:]) * reconstruction
+        return Terms({"weighed_reconstruction": weighed, **added.terms}, {"reconstruction": reconstruction, **watched})
 
     def penalty(self, posterior: Gaussian, sample: Tensor, step: int) -> Terms:
         """What is added to the reconstruction loss, as scalars averaged over the batch."""
@@ -121,10 +156,8 @@ class VAEObjective(AutoencoderObjective):
         """The loss of a batch whose posterior and sampled codes are known already."""
         output = model.decoder(sample)
         added = self.regulariser(model, inputs, posterior, sample, step)
-        return Terms(
-            {"reconstruction": self.reconstruction(output, inputs.targets).mean(), **added.terms},
-            {"kl": posterior.kl().mean(), **added.watched},
-        )
+        reconstruction = self.reconstruction(output, inputs.targets).mean()
+        return self.weighed(reconstruction, inputs.images, added, posterior.kl().mean())
 
     def encode(self, model: Autoencoder, images: Tensor, noise: torch.Generator | None = None) -> Tensor:
         posterior = self.posterior(model, images)

@@ -31,6 +31,7 @@ class LinearVAE(BetaVAE):
     sweep = None  # type: ignore[assignment]
     net: ClassVar[str] = "linear"  # type: ignore[misc]
     likelihood: ClassVar[str] = "gaussian"  # type: ignore[misc]
+    reference_size: ClassVar[int] = 0  # type: ignore[misc]
 
     latents: int = 2
     """Number of latent dimensions."""

@@ -77,7 +77,5 @@ class PairVAEObjective(PairObjective, VAEObjective):
         output = model.decoder(sample)
         targets = images if inputs.clean is None else stacked(Inputs(inputs.clean, inputs.clean_partners))
         added = self.penalty(posterior, sample, step)
-        return Terms(
-            {"reconstruction": self.counted * self.reconstruction(output, targets).mean(), **added.terms},
-            {"kl": posterior.kl().mean(), **added.watched},
-        )
+        reconstruction = self.counted * self.reconstruction(output, targets).mean()
+        return self.weighed(reconstruction, images, added, posterior.kl().mean())

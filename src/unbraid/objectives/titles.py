@@ -34,10 +34,14 @@ def formula(name: str, options: Mapping[str, object]) -> str:
 
     >>> formula("beta-vae", {"beta": 4.0})
     'E[−log p(x|z)] + 4 · KL(q(z|x) ‖ p(z))'
+    >>> formula("vae", {"reference_size": 64})
+    '64² / (height · width) · E[−log p(x|z)] + KL(q(z|x) ‖ p(z))'
     """
     cls = find(name)
     shown = {key: f"{value:g}" if isinstance(value, float) else str(value) for key, value in options.items()}
     try:
-        return "" if cls is None else cls.formula.format(**shown)
+        line = "" if cls is None else cls.formula.format(**shown)
     except KeyError:  # a record from a version with other options
         return ""
+    size = options.get("reference_size")
+    return line.replace(NLL, f"{size}² / (height · width) · {NLL}") if size else line

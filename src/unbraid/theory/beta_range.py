@@ -118,6 +118,7 @@ def beta_range(
         wanted = len(data.factor_names)
     if betas is None:
         found = linear_betas(data, objective.latents, likelihood=objective.likelihood, seed=seed)
+        found = objective.weight(data.shape[:2]) * found
         betas = np.geomspace(found[-1] / 10, found[0], 10).tolist()
     rising = sorted(float(beta) for beta in betas)
     if len(rising) < 2 or not rising[0] > 0:

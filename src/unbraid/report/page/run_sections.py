@@ -121,7 +121,7 @@ def _curves(history: History | None) -> Section | None:
 
 def curve_chart(name: str, series: Sequence[Series]) -> Html:
     """One term of the history, of one run or of several."""
-    unit = "nats" if name in ("loss", "reconstruction", "penalty", "kl") else ""
+    unit = "nats" if name in ("loss", "reconstruction", "weighed_reconstruction", "penalty", "kl") else ""
     return line_chart(series, title(name), y_label=unit)
 
 
