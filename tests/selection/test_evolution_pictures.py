@@ -77,7 +77,7 @@ def test_a_comparison_becomes_a_page_with_verdicts(tmp_path):
     assert "| plain beta-TCVAE, all | 12 |" in page
     assert "mean change +0.100 with a standard error of 0.000 (better in 3, equal in 0, worse in 0 seeds)" in page
     assert "| PBT-S" in page
-    assert "| does not hold | PBT-S 0.300" in page
+    assert "| **does not hold** | PBT-S 0.300" in page
     assert "| 2 | root | 100 | 0.80 | x 90% (1.5 nats) |" in page
     assert inked(tmp_path / "report" / "comparison.png")
     assert len(pl.read_parquet(tmp_path / "report" / "comparison.parquet")) == 3 * 8

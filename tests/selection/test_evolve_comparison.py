@@ -57,14 +57,15 @@ def test_verdicts_follow_from_the_numbers():
     found = pl.DataFrame({"seed": [0, 0, 1], "leaf_run": [0, 0, 0], "factor": ["x", "y", "x"]})
     claims = judge(models, found)
     # Plain: median 0.15, deviation 0.19; recursion: 0.3 and 0.35, deviation 0.025; labels: 0.45 against 0.55.
-    assert [claim.holds for claim in claims] == [True, True, True, False]
-    assert "x | x, y" in claims[0].evidence
-    assert "+0.100 with a standard error of 0.000 (better in 2" in claims[2].evidence
+    assert [claim.verdict.holds for claim in claims] == [True, True, True, False]
+    assert "x | x, y" in claims[0].verdict.sentence
+    assert claims[3].verdict.numbers == pytest.approx({"selection": 0.45, "loss": 0.55})
+    assert "+0.100 with a standard error of 0.000 (better in 2" in claims[2].verdict.sentence
     # A gain of 0.3 and -0.1: mean 0.1, standard error 0.2, so nothing is shown.
     swung = models.with_columns(
         mig=pl.when(pl.col("leaf_runs") == 1).then(0.5 - 0.35 * pl.col("seed")).otherwise("mig")
     )
-    assert not judge(swung, found)[2].holds
+    assert judge(swung, found)[2].verdict.word == "undecided"
     assert np.std([0.3, 0.35]) == pytest.approx(0.025)
 
 

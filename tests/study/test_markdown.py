@@ -39,7 +39,7 @@ def test_the_page_names_axes_coverage_verdicts_and_pictures_that_exist(folder):
     assert "720 of 12 runs measured" in page
     assert "720.0 hours of one core" in page
     yes, no = (int(findings(full_table())["holds"].eq(value).sum()) for value in (True, False))
-    assert (page.count("| yes |"), page.count("| **no** |")) == (yes, no)
+    assert (page.count("| holds |"), page.count("| **does not hold** |")) == (yes, no)
     pictures = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", page)
     assert len(pictures) > 10
     assert all((folder / picture).exists() for picture in pictures)

@@ -30,7 +30,7 @@ from unbraid.evaluation.models import Function, representations_of
 from unbraid.evaluation.summary import ACTIVE, Summary, SummaryMeasure, summarise
 from unbraid.evaluation.titles import title
 from unbraid.evaluation.udr import UDR, shared_codes
-from unbraid.evaluation.verdicts import Verdict, verdict
+from unbraid.evaluation.verdicts import Verdict, told, verdict
 from unbraid.registry import import_modules
 
 import_modules(__name__)
@@ -69,5 +69,6 @@ __all__ = [
     "shared_codes",
     "summarise",
     "title",
+    "told",
     "verdict",
 ]

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 from unbraid.errors import unknown_name
 
-__all__ = ["Verdict", "Word", "verdict"]
+__all__ = ["Verdict", "Word", "told", "verdict"]
 
 Word = Literal["holds", "does not hold", "undecided", "cannot say"]
 """``undecided``: the numbers are there and do not settle it. ``cannot say``: they are not there."""
@@ -37,6 +37,16 @@ class Verdict:
 
     def __str__(self) -> str:
         return f"{self.word}: {self.sentence}" if self.sentence else self.word
+
+
+def told(found: Verdict, *, strong: str = "") -> tuple[str, str]:
+    """The word and the sentence of a verdict as cells of a table; ``strong`` stands around a word that says no.
+
+    >>> told(Verdict("does not hold", {}, "2|10 runs"), strong="**")
+    ('**does not hold**', '2/10 runs')
+    """
+    word = f"{strong}{found.word}{strong}" if found.word == "does not hold" else found.word
+    return word, found.sentence.replace("|", "/") if strong else found.sentence
 
 
 def verdict(holds: bool | None, sentence: str, /, **numbers: float) -> Verdict:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unbraid.evaluation import told
 from unbraid.selection.comparison import ARMS, comparison_tables, judge
 
 if TYPE_CHECKING:
@@ -74,8 +75,7 @@ def write_comparison(folder: str | Path, out: str | Path, *, command: str = "unb
             table="\n".join(_summary(models)),
             correlation=_correlation(models),
             claims="\n".join(
-                f"| {claim.title} | {'holds' if claim.holds else 'does not hold'} | {claim.evidence} |"
-                for claim in judge(models, found)
+                f"| {claim.title} | {' | '.join(told(claim.verdict, strong='**'))} |" for claim in judge(models, found)
             ),
             found="\n".join(_found(found)),
         )

@@ -7,7 +7,7 @@ from unbraid.selection.labelling import Labels, label_dataset
 from unbraid.selection.population import Population
 from unbraid.selection.recursion import Recursion, recurse
 from unbraid.selection.reduction import CannotReduce, Reduction, reduce_dataset
-from unbraid.selection.scoring import Verdict
+from unbraid.selection.scoring import MemberScore
 from unbraid.selection.surrogates import SurrogateStore, surrogate_mig
 from unbraid.selection.tree import Tree, open_tree
 
@@ -16,13 +16,13 @@ __all__ = [
     "CannotReduce",
     "Evolution",
     "Labels",
+    "MemberScore",
     "Population",
     "Range",
     "Recursion",
     "Reduction",
     "SurrogateStore",
     "Tree",
-    "Verdict",
     "default_ranges",
     "evolve",
     "label_dataset",

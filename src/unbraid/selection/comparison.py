@@ -18,6 +18,7 @@ import numpy as np
 from unbraid.data import Dataset, load
 from unbraid.engines import Engine
 from unbraid.errors import UsageError
+from unbraid.evaluation import Verdict, verdict
 from unbraid.files import read_json, write_json
 from unbraid.metrics import mig
 from unbraid.progress import ProgressKind
@@ -206,11 +207,10 @@ def comparison_tables(folder: str | Path) -> tuple[polars.DataFrame, polars.Data
 
 @dataclass(frozen=True)
 class Claim:
-    """One of the paper's claims, and whether it holds in a comparison."""
+    """One of the paper's claims, and what a comparison says of it."""
 
     title: str
-    holds: bool
-    evidence: str
+    verdict: Verdict
 
 
 def judge(models: polars.DataFrame, found: polars.DataFrame) -> list[Claim]:
@@ -235,25 +235,42 @@ def judge(models: polars.DataFrame, found: polars.DataFrame) -> list[Claim]:
     return [
         Claim(
             "Consistency: every seed gives a good model",
-            above == len(recursive),
-            f"{above} of {len(recursive)} recursive models are above the median plain model ({np.median(plain):.3f}); "
-            f"lowest {recursive.min():.3f}. Roots learned {learned}",
+            verdict(
+                above == len(recursive),
+                f"{above} of {len(recursive)} recursive models are above the median plain model "
+                f"({np.median(plain):.3f}); lowest {recursive.min():.3f}. Roots learned {learned}",
+                above=above,
+                models=len(recursive),
+                median=float(np.median(plain)),
+            ),
         ),
         Claim(
             "Spread: smaller than that of plain runs",
-            bool(recursive.std() < plain.std()),
-            f"standard deviation {recursive.std():.3f} over seeds, plain models {plain.std():.3f}, "
-            f"plain models selected by UDR {by_udr.std():.3f}",
+            verdict(
+                bool(recursive.std() < plain.std()),
+                f"standard deviation {recursive.std():.3f} over seeds, plain models {plain.std():.3f}, "
+                f"plain models selected by UDR {by_udr.std():.3f}",
+                recursive=recursive.std(),
+                plain=plain.std(),
+            ),
         ),
         Claim(
             f"Leaf-runs: selection by {last} leaf-run(s) is better than by none",
-            bool(gain.mean() > error),
-            f"mean change {gain.mean():+z.3f} with a standard error of {error:.3f} ({_signs(gain)})",
+            verdict(
+                bool(gain.mean() > 0) if abs(gain.mean()) > error else None,
+                f"mean change {gain.mean():+z.3f} with a standard error of {error:.3f} ({_signs(gain)})",
+                gain=gain.mean(),
+                error=error,
+            ),
         ),
         Claim(
             "1000 labels: better spent on selection (PBT-S) than on the loss",
-            bool(labelled.mean() > few.mean()),
-            f"PBT-S {labelled.mean():.3f} +- {labelled.std():.3f}, loss {few.mean():.3f} +- {few.std():.3f}",
+            verdict(
+                bool(labelled.mean() > few.mean()),
+                f"PBT-S {labelled.mean():.3f} +- {labelled.std():.3f}, loss {few.mean():.3f} +- {few.std():.3f}",
+                selection=labelled.mean(),
+                loss=few.mean(),
+            ),
         ),
     ]
 

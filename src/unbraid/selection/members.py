@@ -18,7 +18,7 @@ from unbraid.engines import describe_error
 from unbraid.errors import UsageError
 from unbraid.files import exclusive, read_json, write_json
 from unbraid.selection.population import Population
-from unbraid.selection.scoring import Verdict, find_score
+from unbraid.selection.scoring import MemberScore, find_score
 from unbraid.selection.source import Source
 from unbraid.training import Diverged, Run, train_together
 
@@ -137,9 +137,9 @@ def _score(name: str, runs: list[Run], data: ImageDataset, seed: int) -> dict[st
     try:
         function, options = find_score(name)
         found = function(runs, data, seed=seed, **options)
-        verdict = found if isinstance(found, Verdict) else Verdict(float(found))
+        judged = found if isinstance(found, MemberScore) else MemberScore(float(found))
     except Exception as error:  # whatever the score does, the population goes on
         return {"error": f"scoring failed: {describe_error(error)}"}
-    if not math.isfinite(verdict.value):
-        return {"error": f"the score is {verdict.value}"}
-    return {"score": verdict.value, "per_model": list(asdict(verdict)["per_model"])}
+    if not math.isfinite(judged.value):
+        return {"error": f"the score is {judged.value}"}
+    return {"score": judged.value, "per_model": list(asdict(judged)["per_model"])}

@@ -2,8 +2,8 @@
 
 A score has a name (``mig``, ``dci``, ``udr``, options after a colon as in ``mig:labels=1000``) or is any function that
 can be imported, ``package.module:function``. It is called as ``score(runs, data, seed=..., **options)`` and returns a
-number, or a :class:`Verdict` that also tells the models of a member apart. Labels enter here and nowhere else: training
-never sees them.
+number, or a :class:`MemberScore` that also tells the models of a member apart. Labels enter here and nowhere else:
+training never sees them.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from unbraid.metrics import METRICS, udr
 from unbraid.options import check_options, parse_name
 from unbraid.training import Run
 
-__all__ = ["SCORES", "ScoreFunction", "Verdict", "find_score", "metric_score", "udr_score", "without_place"]
+__all__ = ["SCORES", "MemberScore", "ScoreFunction", "find_score", "metric_score", "udr_score", "without_place"]
 
-ScoreFunction = Callable[..., "float | Verdict"]
+ScoreFunction = Callable[..., "float | MemberScore"]
 
 DRAW, LABELLED = 31, 32
 """Purposes of the random numbers: which images are scored, and which ones have labels."""
 
 
 @dataclass(frozen=True)
-class Verdict:
+class MemberScore:
     """The score of a member, and of each of its models."""
 
     value: float
@@ -79,25 +79,25 @@ def without_place(text: str) -> str:
     return re.sub(r"(?<=[:,]store=)[^,]*/", "", text)
 
 
-def udr_score(runs: Sequence[Run], data: ImageDataset, *, seed: int = 0, images: int = 1000) -> Verdict:
+def udr_score(runs: Sequence[Run], data: ImageDataset, *, seed: int = 0, images: int = 1000) -> MemberScore:
     """Unsupervised disentanglement ranking among the models of a member, on images of the current data set."""
     index = _draw(len(data), images, seed, DRAW)
     pixels = data.images(index, counter_rng(seed, 0, DRAW))
     found = [run.describe(pixels) for run in runs]
     score = udr([part["mean"] for part in found], [part["kl_per_latent"].mean(axis=0) for part in found], seed=seed)
-    return Verdict(float(score), tuple(float(value) for value in score.parts["per_model"]))
+    return MemberScore(float(score), tuple(float(value) for value in score.parts["per_model"]))
 
 
 def mig_score(
     runs: Sequence[Run], data: ImageDataset, *, seed: int = 0, labels: int | None = None, images: int = 50_000
-) -> Verdict:
+) -> MemberScore:
     """Mutual information gap with the true factors, in 20 bins."""
     return metric_score("mig", runs, data, {"bins": 20}, seed=seed, labels=labels, images=images)
 
 
 def dci_score(
     runs: Sequence[Run], data: ImageDataset, *, seed: int = 0, labels: int | None = None, images: int = 15_000
-) -> Verdict:
+) -> MemberScore:
     """DCI disentanglement with the true factors."""
     return metric_score("dci", runs, data, {}, seed=seed, labels=labels, images=images)
 
@@ -111,7 +111,7 @@ def metric_score(
     seed: int = 0,
     labels: int | None = None,
     images: int = 50_000,
-) -> Verdict:
+) -> MemberScore:
     """A score of codes against true factors, averaged over models; all images are used if there are fewer.
 
     With ``labels`` only that many images, the same ones for all members and generations, have labels: the
@@ -122,7 +122,7 @@ def metric_score(
     factors = data.factors(index)
     factors = factors[:, [len(np.unique(column)) > 1 for column in factors.T]]
     scores = [float(METRICS[name].score(run.encode(pixels), factors, seed=seed, options=options)) for run in runs]
-    return Verdict(float(np.mean(scores)), tuple(scores))
+    return MemberScore(float(np.mean(scores)), tuple(scores))
 
 
 def _draw(size: int, count: int, seed: int, purpose: int) -> np.ndarray:

@@ -14,7 +14,7 @@ from unbraid.data import ImageDataset, counter_rng
 from unbraid.errors import UsageError
 from unbraid.files import replace_file
 from unbraid.metrics import Score, mig
-from unbraid.selection.scoring import Verdict
+from unbraid.selection.scoring import MemberScore
 from unbraid.training import Run
 
 __all__ = ["Entry", "SurrogateStore", "surrogate_mig", "surrogate_score"]
@@ -155,13 +155,13 @@ def surrogate_score(
     leaf_runs: int | None = None,
     seed: int = 0,
     images: int = 50_000,
-) -> Verdict:
+) -> MemberScore:
     """Surrogate MIG as a population's score: ``surrogate-mig:store=FOLDER``; ``leaf_runs`` uses the first few only."""
     labels = SurrogateStore.load(Path(store))
     if leaf_runs is not None:
         labels = labels.without_leaf_runs_above(leaf_runs)
     scores = [float(surrogate_mig(run, data, labels, samples=images, seed=seed)) for run in runs]
-    return Verdict(float(np.mean(scores)), tuple(scores))
+    return MemberScore(float(np.mean(scores)), tuple(scores))
 
 
 def _pairs(store: SurrogateStore, drawn: dict[tuple[int, int], np.ndarray]) -> list[tuple[Entry, np.ndarray]]:

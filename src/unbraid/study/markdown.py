@@ -8,9 +8,9 @@ from pathlib import Path
 import polars as pl
 
 from unbraid.errors import UsageError
-from unbraid.evaluation import settings_of
+from unbraid.evaluation import settings_of, told
 from unbraid.files import replace_file
-from unbraid.study.analysis import QUESTIONS, Answer, findings
+from unbraid.study.analysis import QUESTIONS, Answer, Finding, judge_findings
 from unbraid.study.grid import Evaluation, Study
 from unbraid.study.published import compare, imitated, load
 
@@ -25,8 +25,8 @@ def write_markdown(path: Path, study: Study, table: pl.DataFrame, answers: Seque
     ``table`` has the measured runs only; the page says how many of the study's runs these are.
     """
     lines = [f"# Study `{study.name}`", "", *_what(study, table)]
-    found = findings(table)
-    if len(found):
+    found = judge_findings(table)
+    if found:
         lines += ["", "## Findings", "", *_findings(found)]
     for number, question in QUESTIONS.items():
         lines += ["", f"## {number}. {question}"]
@@ -61,15 +61,14 @@ def _measure_words(entry: Evaluation) -> str:
     return f"{entry.measure.name}{place}" + (f" ({', '.join(numbers)})" if numbers else "")
 
 
-def _findings(found: pl.DataFrame) -> Iterable[str]:
+def _findings(found: Sequence[Finding]) -> Iterable[str]:
     yield "The conclusions of Locatello et al. (2019), each with the rule by which it counts as reproduced:"
     yield ""
-    yield "| | finding | rule | measured here | holds |"
+    yield "| | finding | rule | measured here | verdict |"
     yield "|---|---|---|---|---|"
-    for row in found.to_dicts():
-        verdict = {True: "yes", False: "**no**", None: "cannot say"}[row["holds"]]
-        measured = row["measured"].replace("|", "/")
-        yield f"| {row['question']} | {row['finding']} | {row['rule']} | {measured} | {verdict} |"
+    for one in found:
+        word, sentence = told(one.verdict, strong="**")
+        yield f"| {one.question} | {one.text} | {one.rule} | {sentence} | {word} |"
 
 
 def _answer(answer: Answer) -> Iterable[str]:

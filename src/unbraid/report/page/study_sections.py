@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from unbraid.errors import UsageError
-from unbraid.evaluation import title
+from unbraid.evaluation import title, told
 from unbraid.files import read_json
 from unbraid.report.page.captions import ANSWERS, STUDY
 from unbraid.report.page.charts import bullet
@@ -32,7 +32,7 @@ from unbraid.study import (
     open_study,
     usual_measures,
 )
-from unbraid.study.analysis import METRICS, QUESTIONS, findings, metrics_of
+from unbraid.study.analysis import METRICS, QUESTIONS, judge_findings, metrics_of
 from unbraid.study.published import compare, imitated, load
 from unbraid.training.run import INFO
 
@@ -122,10 +122,9 @@ def _coverage(folder: StudyFolder, found: Coverage) -> Section:
 
 
 def _findings(measured: pl.DataFrame) -> Section | None:
-    verdicts = {True: "yes", False: "no", None: "cannot say"}
     # The verdict stands beside the finding, where a phone shows it too.
-    columns = ["question", "finding", "holds", "measured here", "rule"]
-    rows = [(q, text, verdicts[holds], seen, rule) for q, text, rule, seen, holds in findings(measured).iter_rows()]
+    columns = ["question", "finding", "verdict", "measured here", "rule"]
+    rows = [(one.question, one.text, *told(one.verdict), one.rule) for one in judge_findings(measured)]
     if not rows:
         return None
     shown = data_table(columns, rows, "Published findings, seen here or not", sentences=True)

@@ -30,7 +30,7 @@ from unbraid.study.analysis.downstream import (
     plot_downstream_vs_metrics,
 )
 from unbraid.study.analysis.everything import ANALYSES, QUESTIONS, Analysis, Answer, answer_all
-from unbraid.study.analysis.findings import findings
+from unbraid.study.analysis.findings import Finding, findings, judge_findings
 from unbraid.study.analysis.metric_agreement import metric_agreement, plot_metric_agreement
 from unbraid.study.analysis.model_selection import (
     UNSUPERVISED,
@@ -53,6 +53,7 @@ __all__ = [
     "UNSUPERVISED",
     "Analysis",
     "Answer",
+    "Finding",
     "answer_all",
     "correlation_of_codes",
     "correlation_pairs",
@@ -60,6 +61,7 @@ __all__ = [
     "downstream_pairs",
     "downstream_vs_metrics",
     "findings",
+    "judge_findings",
     "markdown_scores",
     "mean_ranks",
     "method_scores",

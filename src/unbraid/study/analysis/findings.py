@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
 from unbraid.errors import UsageError
+from unbraid.evaluation import Verdict, verdict
 from unbraid.study.analysis._table import metrics_of
 from unbraid.study.analysis.correlated_codes import correlation_pairs, correlation_trend
 from unbraid.study.analysis.downstream import downstream_vs_metrics
@@ -17,30 +19,41 @@ from unbraid.study.analysis.transfer_trials import transfer_trials
 from unbraid.study.analysis.variance_explained import variance_explained
 from unbraid.study.published import load
 
-__all__ = ["findings"]
-
-Verdict = tuple[str, bool]
-"""What was measured, in words, and whether the rule holds."""
+__all__ = ["Finding", "findings", "judge_findings"]
 
 _WEAKER = "annealed-vae"
 """Its strength is a capacity: larger means less regularisation, so the study leaves it out of trends."""
 
 
-def findings(table: pl.DataFrame) -> pl.DataFrame:
-    """One row per conclusion of Locatello et al. (2019): the rule, what this table says, and ``holds``.
+@dataclass(frozen=True)
+class Finding:
+    """A conclusion of the study, the rule by which it counts as reproduced, and what a table says of it."""
 
-    ``holds`` is null where the table lacks what the rule needs; ``measured`` then says what is missing. There are no
-    rows for a table with fewer than two of the study's objectives: its conclusions are about their comparison.
+    question: int
+    text: str
+    rule: str
+    verdict: Verdict
+
+
+def judge_findings(table: pl.DataFrame) -> list[Finding]:
+    """The conclusions of Locatello et al. (2019) against a table of runs.
+
+    Where the table lacks what a rule needs, the verdict cannot say and tells what is missing. There are none for a
+    table with fewer than two of the study's objectives: its conclusions are about their comparison.
     """
-    rows: list[tuple[int, str, str, str, bool | None]] = []
+    found: list[Finding] = []
     compared = set(table["objective"]) & set(load("sweep")["objective"])
-    for question, finding, rule, check in _FINDINGS if len(compared) > 1 else ():
+    for question, text, rule, check in _FINDINGS if len(compared) > 1 else ():
         try:
-            measured, holds = check(table)
+            judged = check(table)
         except UsageError as error:
-            rows.append((question, finding, rule, str(error), None))
-            continue
-        rows.append((question, finding, rule, measured, holds))
+            judged = Verdict("cannot say", {}, str(error))
+        found.append(Finding(question, text, rule, judged))
+    return found
+
+
+def findings(table: pl.DataFrame) -> pl.DataFrame:
+    """:func:`judge_findings` as a table: the rule, what was ``measured``, and ``holds``, null where it cannot say."""
     columns = {
         "question": pl.Int64,
         "finding": pl.String,
@@ -48,6 +61,9 @@ def findings(table: pl.DataFrame) -> pl.DataFrame:
         "measured": pl.String,
         "holds": pl.Boolean,
     }
+    rows = [
+        (one.question, one.text, one.rule, one.verdict.sentence, one.verdict.holds) for one in judge_findings(table)
+    ]
     return pl.DataFrame(rows, schema=columns, orient="row")
 
 
@@ -59,10 +75,11 @@ def _trend(representation: str, sign: int, exceptions: Iterable[str] = ()) -> Ca
         )
         trends = _some(trends, "no objective was run at several strengths")
         agree = trends.filter(pl.col("trend") * sign > 0)
-        return (
+        text = (
             f"{len(agree)} of {len(trends)} (objective, data set) pairs; rank correlation with the strength "
             f"{_range(trends['trend'])}"
-        ), len(agree) > len(trends) / 2
+        )
+        return verdict(len(agree) > len(trends) / 2, text, agree=len(agree), pairs=len(trends))
 
     return check
 
@@ -70,14 +87,14 @@ def _trend(representation: str, sign: int, exceptions: Iterable[str] = ()) -> Ca
 def _mean_codes_stay_correlated(table: pl.DataFrame) -> Verdict:
     pairs = _some(correlation_pairs(table), "no run has both representations")
     share = 100 * _mean((pairs["mean"] > pairs["sampled"]).cast(pl.Float64))
-    return f"{share:.0f} % of {len(pairs)} runs", share > 75
+    return verdict(share > 75, f"{share:.0f} % of {len(pairs)} runs", percent=share, runs=len(pairs))
 
 
 def _metrics_agree(table: pl.DataFrame) -> Verdict:
     pairs = _pairs(table).filter((pl.col("metric") != "modularity") & (pl.col("other") != "modularity"))
     positive = pairs.filter(pl.col("correlation") > 0)
     text = f"{len(positive)} of {len(pairs)} pairs; rank correlation {_range(pairs['correlation'])}"
-    return text, len(positive) > 0.75 * len(pairs)
+    return verdict(len(positive) > 0.75 * len(pairs), text, positive=len(positive), pairs=len(pairs))
 
 
 def _strong_pairs(table: pl.DataFrame) -> Verdict:
@@ -86,9 +103,9 @@ def _strong_pairs(table: pl.DataFrame) -> Verdict:
     strong = pl.Series([tuple(sorted(row)) in names for row in pairs.select("metric", "other").rows()])
     if not strong.any():
         raise UsageError("the table lacks one of beta_vae, factor_vae, mig, dci")
-    inside, outside = pairs.filter(strong)["correlation"], pairs.filter(~strong)["correlation"]
-    text = f"mean rank correlation {_mean(inside):.2f} within these pairs, {_mean(outside):.2f} within others"
-    return text, _mean(inside) > _mean(outside)
+    inside, outside = (_mean(pairs.filter(chosen)["correlation"]) for chosen in (strong, ~strong))
+    text = f"mean rank correlation {inside:.2f} within these pairs, {outside:.2f} within others"
+    return verdict(inside > outside, text, inside=inside, outside=outside)
 
 
 def _pairs(table: pl.DataFrame) -> pl.DataFrame:
@@ -101,7 +118,8 @@ def _objective_is_not_all(table: pl.DataFrame) -> Verdict:
     means = dict(explained.group_by("by").agg(pl.col("adjusted").mean()).rows())
     objective, setting = means["objective"], means["objective x strength"]
     text = f"objective {objective:.0f} %, objective and strength {setting:.0f} %, seeds the rest (adjusted for noise)"
-    return f"{text}; published, unadjusted: 37 % and 59 %", objective < 50 and setting > objective
+    text = f"{text}; published, unadjusted: 37 % and 59 %"
+    return verdict(objective < 50 and setting > objective, text, objective=objective, setting=setting)
 
 
 def _no_best_setting(table: pl.DataFrame) -> Verdict:
@@ -112,7 +130,7 @@ def _no_best_setting(table: pl.DataFrame) -> Verdict:
     text = (
         f"{len(winners)} different settings of {objectives} objectives are best in {len(best)} (data set, score) cells"
     )
-    return text, len(winners) > 1 and objectives > 1
+    return verdict(len(winners) > 1 and objectives > 1, text, settings=len(winners), objectives=objectives)
 
 
 def _no_label_free_rule(table: pl.DataFrame) -> Verdict:
@@ -123,17 +141,19 @@ def _no_label_free_rule(table: pl.DataFrame) -> Verdict:
         pl.col("correlation").mean().alias("mean"),
     )
     best = _some(worst, "no label-free quantity").sort("least", descending=True).row(0, named=True)
-    return (
+    text = (
         f"the steadiest is {best['quantity']}: rank correlation {best['mean']:+.2f} on average, "
         f"but at worst {best['least']:+.2f} in that direction"
-    ), best["least"] < 0.3
+    )
+    return verdict(best["least"] < 0.3, text, mean=best["mean"], least=best["least"])
 
 
 def _settings_do_not_transfer(table: pl.DataFrame) -> Verdict:
     found = transfer_between_data(table, metrics=metrics_of(table)).drop_nulls("correlation")
     found = _some(found.filter(pl.col("source") < pl.col("target")), "one data set only")
-    text = f"rank correlation over runs {_range(found['correlation'])}, mean {_mean(found['correlation']):.2f}"
-    return text, _mean(found["correlation"]) < 0.5
+    mean = _mean(found["correlation"])
+    text = f"rank correlation over runs {_range(found['correlation'])}, mean {mean:.2f}"
+    return verdict(mean < 0.5, text, mean=mean)
 
 
 def _trials(table: pl.DataFrame) -> Verdict:
@@ -147,7 +167,8 @@ def _trials(table: pl.DataFrame) -> Verdict:
         if row["percent"] is not None
     )
     gains = home["percent"] - home["chance"], away["percent"] - away["chance"]
-    return f"{text}; chance {away['chance']:.1f} %", gains[0] > 10 and gains[1] < gains[0] / 2
+    text = f"{text}; chance {away['chance']:.1f} %"
+    return verdict(gains[0] > 10 and gains[1] < gains[0] / 2, text, home=gains[0], away=gains[1])
 
 
 def _downstream(column: str, rule: Callable[[float], bool]) -> Callable[[pl.DataFrame], Verdict]:
@@ -158,9 +179,8 @@ def _downstream(column: str, rule: Callable[[float], bool]) -> Callable[[pl.Data
         task = sizes[-1] if column == "accuracy" and sizes else "gbt_efficiency"
         chosen = _some(found.filter(pl.col("task") == task), f"no column {task}")["correlation"]
         median = float(np.median(chosen.to_numpy()))
-        return f"rank correlation with {task} over scores and data sets {_range(chosen)}, median {median:.2f}", rule(
-            median
-        )
+        text = f"rank correlation with {task} over scores and data sets {_range(chosen)}, median {median:.2f}"
+        return verdict(rule(median), text, median=median)
 
     return check
 
