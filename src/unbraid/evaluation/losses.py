@@ -26,7 +26,14 @@ class Losses(Measure):
     """Means of the losses over the batches that would have come next."""
 
     title = "Losses at the end of training"
-    titles: ClassVar[Mapping[str, str]] = {"kl": "KL", "elbo": "ELBO"}
+    titles: ClassVar[Mapping[str, str]] = {
+        "reconstruction": "Reconstruction",
+        "kl": "KL",
+        "elbo": "ELBO",
+        "loss": "Loss",
+        "penalty": "Penalty",
+        "regularizer": "Regulariser",
+    }
     needs = "a run"
     batches: int = 1000
     """Over how many; 0 switches it off."""

@@ -90,6 +90,7 @@ class SummaryMeasure(Measure):
     """Reconstruction, KL and active latents on images drawn from the data."""
 
     title = "Reconstruction and KL"
+    titles = {"active": "Active latents"}  # noqa: RUF012 (a class variable of the base)
     needs = "a model that judges images without labels"
     images: int = 2000
     """How many are drawn."""

@@ -9,8 +9,8 @@ __all__ = ["title"]
 def title(column: str, *, short: bool = False) -> str:
     """The title of a score, as the metric or measure that gives it says; ``short`` is for a narrow column.
 
-    >>> title("mig"), title("gbt_1000"), title("my_score")
-    ('MIG', 'GBT, 1000 labels', 'my_score')
+    >>> title("mig"), title("gbt_1000"), title("kl"), title("my_score")
+    ('MIG', 'GBT, 1000 labels', 'KL', 'my_score')
     """
     found = title_of(column, short=short)
     if found is not None:
