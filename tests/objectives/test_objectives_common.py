@@ -198,10 +198,10 @@ def test_every_option_is_explained_in_the_help(name, capsys, monkeypatch):
 @pytest.mark.parametrize("name", NAMES)
 def test_a_page_tells_the_command_and_the_sweep(name):
     pages = [page.read_text() for page in DOCS.glob("*.md") if f"\nunbraid train {name} " in page.read_text()]
-    assert len(pages) == 1
+    assert len(pages) == 1, f"docs/objectives needs one page with the command `unbraid train {name} ...`"
     if (sweep := objectives.get(name).sweep) is not None:
         assert f"`{sweep[0]}`: {', '.join(map(str, sweep[1]))}." in pages[0]
-    assert f"`{name}`" in (DOCS / "index.md").read_text()
+    assert f"`{name}`" in (DOCS / "index.md").read_text(), f"the table in docs/objectives/index.md has no `{name}`"
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -16,6 +16,7 @@ from unbraid.cli.evaluate import evaluate_command
 from unbraid.cli.evolve import evolve_run
 from unbraid.cli.explore import explore_command
 from unbraid.cli.listing import (
+    list_augmentations,
     list_data,
     list_measures,
     list_metrics,
@@ -59,7 +60,7 @@ GROUPS = {
     "train": "Train an objective on a data set into a run folder, or go on with it.",
     "data": "Data sets: list, show, get, transitions.",
     "evolve": "Populations that copy their best members, alone or recursively: run, status, compare.",
-    "list": "What there is by name, plugins included: objectives, nets, data, metrics, measures, streams.",
+    "list": "What there is by name, plugins included: objectives, nets, data, metrics, measures and more.",
     "study": "Many runs as one experiment: run, status, report.",
     "theory": "Theorems one can run: impossibility without a bias, why VAEs align, identifiability by sparse steps.",
 }
@@ -81,6 +82,7 @@ def commands() -> Tree:
             "data": list_data,
             "metrics": list_metrics,
             "measures": list_measures,
+            "augmentations": list_augmentations,
             "streams": list_streams,
         },
         "study": {"run": study_run, "status": study_status, "report": study_report},
@@ -167,7 +169,7 @@ def _check_words(tree: Tree, words: Sequence[str], path: str = "unbraid") -> Non
 
 
 def _import_plugins(words: list[str]) -> list[str]:
-    """Import the files named by ``--plugin`` (they register own objectives, nets and data sets)."""
+    """Import the files named by ``--plugin`` (what they register has a name from then on)."""
     rest: list[str] = []
     position = 0
     while position < len(words):

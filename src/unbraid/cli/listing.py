@@ -7,6 +7,7 @@ import json as json_module
 from unbraid.registry import summary
 
 __all__ = [
+    "list_augmentations",
     "list_data",
     "list_measures",
     "list_metrics",
@@ -74,6 +75,18 @@ def list_measures(json: bool = False) -> None:
 
     found = {name: evaluation.get(name) for name in evaluation.names()}
     _show([_row(name, title=cls.title, about=summary(cls)) for name, cls in found.items()], json)
+
+
+def list_augmentations(json: bool = False) -> None:
+    """List what can be done to training batches: `unbraid train OBJECTIVE --augment NAME:option=value`.
+
+    Args:
+        json: Print one JSON array instead of a table.
+    """
+    from unbraid.objectives import augment
+
+    found = {name: augment.get(name) for name in augment.names()}
+    _show([_row(name, about=summary(cls)) for name, cls in found.items()], json)
 
 
 def list_streams(json: bool = False) -> None:

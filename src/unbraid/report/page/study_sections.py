@@ -9,6 +9,7 @@ from pathlib import Path
 
 import polars as pl
 
+from unbraid import metrics
 from unbraid.errors import UsageError
 from unbraid.evaluation import title, told
 from unbraid.files import read_json
@@ -210,7 +211,9 @@ def _runs(table: pl.DataFrame, own: Sequence[str] = ()) -> Section | None:
     if not len(table):
         return None
     about = ["index", "data", "objective", "strength", "seed", *condition_columns(table), "status", "seconds"]
-    usual = [name for name in ("reconstruction", "kl", *METRICS, "mcc", "udr") if name in table.columns]
+    homes = {name: metric.function.__module__ for name, metric in metrics.METRICS.items()}
+    plugged = [name for name, home in homes.items() if not home.startswith("unbraid.")]
+    usual = [name for name in ("reconstruction", "kl", *METRICS, "mcc", "udr", *plugged) if name in table.columns]
     numbers = [*usual, *(name for name in own if name in table.columns and name not in usual)]
     rows = [
         [f"{row[0]:05d}", *row[1:3], "-" if row[3] is None else float(row[3]), *row[4:]]

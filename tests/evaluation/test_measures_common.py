@@ -1,0 +1,61 @@
+"""What every registered measure must do."""
+
+import dataclasses
+import json
+
+import pytest
+
+import unbraid
+from unbraid import evaluation, objectives
+from unbraid.evaluation import GroupMeasure, measure, measure_group
+
+NAMES = [name for name in evaluation.names() if evaluation.get(name).__module__.startswith("unbraid.")]
+SMALL = {"train": 200, "test": 100, "points": 20, "batches": 2, "images": 50, "metrics": ("mig", "mcc")}
+
+
+def small(name):
+    known = {field.name for field in dataclasses.fields(evaluation.get(name))}
+    return evaluation.make(name, {key: value for key, value in SMALL.items() if key in known})
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    import dots
+
+    data, folder = dots.Dots(), tmp_path_factory.mktemp("runs")
+    chosen = {
+        "beta-vae": {"net": "mlp:width=8", "latents": 2},
+        "classifier": {"net": "mlp:width=8", "factor": "x"},
+        "regressor": {"net": "mlp:width=8"},
+    }
+    made = [(objectives.make(name, options), seed) for name, options in chosen.items() for seed in (0, 1)]
+    return data, [
+        unbraid.train(objective, data, steps=2, seed=seed, out=folder / f"{objective.name}{seed}", progress="none")
+        for objective, seed in made
+    ]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_has_a_title_and_a_sentence(name):
+    cls = evaluation.get(name)
+    assert cls.title != name
+    assert vars(cls)["__doc__"].split("\n")[0].endswith(".")
+    assert cls.needs or cls.applies is evaluation.Measure.applies, f"say in `needs` what {cls.__name__} asks for"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_gives_numbers_of_some_run_and_the_same_when_read_again(name, runs):
+    data, trained = runs
+    asked = small(name)
+    fitting = [run for run in trained if asked.applies(run, data)]
+    assert fitting, "none of a VAE, a classifier and a regressor can be asked; give the test a run that can"
+    answered = 0
+    for first, second in zip(fitting[::2], fitting[1::2], strict=True):
+        rows = measure(first, data, asked, seed=3)[name].rows
+        again = measure(first, data, asked, seed=3)[name].rows
+        assert [condition for condition, _ in again] == [condition for condition, _ in rows]
+        if isinstance(asked, GroupMeasure):
+            rows = measure_group([first, second], data, asked, seed=3)[0].rows
+        answered += sum(isinstance(float(score), float) for _, scores in rows for score in scores.values())
+        json.dumps([dict(condition) for condition, _ in rows])
+    assert answered

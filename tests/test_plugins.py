@@ -1,0 +1,109 @@
+"""A stranger's four plugins, as docs/plugins.md shows them: listed, offered, trained, measured and seen on the page."""
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+PAGE = Path(__file__).parents[1] / "docs" / "plugins.md"
+BLOCK = re.compile(r"^```(\w+)\n(?:# (\S+)\n)?(.*?)^```$", re.MULTILINE | re.DOTALL)
+FILES = {match[2]: match[3] for match in BLOCK.finditer(PAGE.read_text()) if match[2]}
+COMMANDS = [line for match in BLOCK.finditer(PAGE.read_text()) if match[1] == "sh" for line in match[3].splitlines()]
+WIDE = {**os.environ, "COLUMNS": "300"}
+PLUGINS = [word for name in FILES if name.endswith(".py") for word in ("--plugin", name)]
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("desk")
+    for name, text in FILES.items():
+        (folder / name).write_text(text)
+    return folder
+
+
+def unbraid(desk: Path, *words: str) -> str:
+    """What a fresh process prints: nothing of another test is registered in it."""
+    command = [sys.executable, "-m", "unbraid", *words]
+    done = subprocess.run(command, cwd=desk, capture_output=True, text=True, env=WIDE)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def study(desk) -> Path:
+    for line in COMMANDS:
+        unbraid(desk, *shlex.split(line)[1:])
+    return desk / "studies" / "own"
+
+
+def test_each_plugin_is_one_file_of_under_fifteen_lines():
+    sizes = {name: len([line for line in text.splitlines() if line.strip()]) for name, text in FILES.items()}
+    assert set(sizes) == {"frugal.py", "worst_gap.py", "bars.py", "steadiness.py", "own.toml"}
+    assert max(size for name, size in sizes.items() if name.endswith(".py")) < 15
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "title"),
+    [
+        ("objectives", "frugal-vae", "FrugalVAE"),
+        ("metrics", "worst_gap", "Worst gap"),
+        ("data", "bars", ""),
+        ("measures", "steadiness", "Steadiness"),
+    ],
+)
+def test_they_appear_in_lists(desk, kind, name, title):
+    rows = {row["name"]: row for row in json.loads(unbraid(desk, "list", kind, "--json", *PLUGINS))}
+    assert title in rows[name]["title"]
+
+
+def test_the_objective_is_offered_with_its_options(desk):
+    assert "frugal-vae" in unbraid(desk, *PLUGINS, "train", "--help")
+    shown = unbraid(desk, *PLUGINS, "train", "frugal-vae", "--help")
+    assert "--price" in shown
+    assert "pays for every latent it uses" in " ".join(shown.split())
+
+
+def test_a_study_of_two_workers_uses_all_four(study):
+    table = pl.read_parquet(study / "table.parquet")
+    assert set(table["status"]) == {"evaluated"}
+    assert table.select("objective", "strength", "seed").n_unique() == 4
+    assert set(table["data"]) == {"bars:size=8"}
+    # Within a factor of the grid MIG's mean gap is at least its worst one.
+    scored = table.filter(pl.col("mig").is_not_null())
+    assert (scored["mig"] >= scored["worst_gap"] - 1e-12).all()
+    measured = table.filter(pl.col("level") == 16)
+    assert len(measured) == 4
+    assert (measured["moved"] > 0).all()
+
+
+def test_the_page_shows_them_under_their_titles(study, desk):
+    pages = [*desk.glob("*.html"), *study.rglob("*.html")]
+    assert len(pages) == 1
+    text = pages[0].read_text()
+    for words in ("FrugalVAE", "Worst gap", "bars:size=8", "moved"):
+        assert words in text
+
+
+def test_a_plugin_may_not_take_a_name_that_is_taken(desk):
+    (desk / "bad.py").write_text(FILES["worst_gap.py"].replace('"worst_gap"', '"mig"'))
+    words = [sys.executable, "-m", "unbraid", "list", "metrics", "--plugin", "bad.py"]
+    done = subprocess.run(words, cwd=desk, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "there is a metric 'mig' already (unbraid.metrics.mig.mig); give yours another name" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["json", "statistics", "unbraid"])
+def test_a_plugin_may_not_stand_in_for_a_module(tmp_path, name):
+    from unbraid.errors import UsageError
+    from unbraid.plugins import import_file
+
+    file = tmp_path / f"{name}.py"
+    file.write_text("raise AssertionError('imported')")
+    with pytest.raises(UsageError, match=f"there is a module '{name}' already"):
+        import_file(file)
