@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -90,7 +90,7 @@ class SummaryMeasure(Measure):
     """Reconstruction, KL and active latents on images drawn from the data."""
 
     title = "Reconstruction and KL"
-    titles = {"active": "Active latents"}  # noqa: RUF012 (a class variable of the base)
+    titles: ClassVar[Mapping[str, str]] = {"active": "Active latents"}
     needs = "a model that judges images without labels"
     images: int = 2000
     """How many are drawn."""
