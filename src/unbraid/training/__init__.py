@@ -2,7 +2,7 @@
 
 from unbraid.training.loop import Diverged, Hook, Loop, Moment
 from unbraid.training.run import CHECKPOINT, Classify, Run, describe_data, open_run, problem_of
-from unbraid.training.session import train
+from unbraid.training.single import train
 from unbraid.training.together import train_together
 
 __all__ = [

@@ -18,7 +18,8 @@ from unbraid.training import numerics
 from unbraid.training.forked import in_processes, why_not_fork
 from unbraid.training.mixed_adam import load_kernel
 from unbraid.training.run import INFO, Run, problem_of
-from unbraid.training.session import check_steps, open_session, train
+from unbraid.training.session import open_session
+from unbraid.training.single import check_steps, train
 from unbraid.training.stacked import stackable, torn, train_stacked
 
 __all__ = ["Way", "train_together"]

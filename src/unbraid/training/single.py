@@ -1,0 +1,95 @@
+"""Train an objective on a data set into a run folder, or go on where an earlier process stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from unbraid import objectives
+from unbraid.data import ImageDataset, Stream, load
+from unbraid.errors import UsageError
+from unbraid.objectives import Objective
+from unbraid.progress import ProgressKind
+from unbraid.training import numerics
+from unbraid.training.loop import Hook
+from unbraid.training.records import board_class
+from unbraid.training.run import Run
+from unbraid.training.session import open_session
+
+__all__ = ["check_steps", "train"]
+
+
+def train(
+    objective: str | Objective,
+    data: str | ImageDataset,
+    *,
+    out: str | Path,
+    steps: int | None = None,
+    minutes: float | None = None,
+    seed: int = 0,
+    batch_size: int = 64,
+    device: str = "auto",
+    precision: str = "auto",
+    threads: int = 1,
+    log_every: int = 100,
+    checkpoint_seconds: float = 30.0,
+    progress: ProgressKind = "auto",
+    hooks: Sequence[Hook] = (),
+    stream: Stream | None = None,
+    tensorboard: bool = False,
+    fresh: bool = False,
+    start: str | Path | None = None,
+) -> Run:
+    """Train, and return the finished (or, after Ctrl-C, stopped) run.
+
+    The budget is a number of ``steps``, of ``minutes``, or whichever is used up first. The same call again goes on from
+    the last checkpoint and ends with the same bytes as if it had never stopped; a larger budget extends a finished
+    run. ``fresh`` throws away what is in the folder. An own ``stream`` takes the place of the objective's usual one.
+    ``start`` is another run's folder to begin from: its weights, optimiser state and step count (which is part of the
+    budget), but the hyperparameters given here.
+    """
+    objective = objectives.make(objective) if isinstance(objective, str) else objective
+    dataset = load(data) if isinstance(data, str) else data
+    if not isinstance(dataset, ImageDataset):
+        raise UsageError(
+            f"data must be a data set or the name of one, got {type(data).__name__}; own arrays become one by "
+            "unbraid.data.from_arrays(images)"
+        )
+    if steps is not None:
+        check_steps(steps)
+    if steps is None and minutes is None:
+        raise UsageError("give a budget: steps, minutes, or both")
+    for name, value in (("minutes", minutes), ("log_every", log_every), ("threads", threads)):
+        if value is not None and not value > 0:
+            raise UsageError(f"{name} must be positive, got {value}")
+    numerics.setup(threads=threads)
+    board = board_class() if tensorboard else None
+    with open_session(
+        objective,
+        dataset,
+        Path(out),
+        seed=seed,
+        batch_size=batch_size,
+        device=device,
+        precision=precision,
+        threads=threads,
+        log_every=log_every,
+        checkpoint_seconds=checkpoint_seconds,
+        hooks=hooks,
+        stream=stream,
+        board=board,
+        fresh=fresh,
+        start=None if start is None else Path(start),
+    ) as session:
+        session.run(
+            None if steps is None else objective.updates(steps), None if minutes is None else 60 * minutes, progress
+        )
+    return Run.open(out, device=device)
+
+
+def check_steps(steps: int) -> None:
+    """Refuse a number of steps that is none."""
+    if not steps > 0:
+        raise UsageError(f"steps must be positive, got {steps}")
+    if steps != int(steps):
+        raise UsageError(f"steps must be a whole number, got {steps}")
