@@ -1,10 +1,15 @@
 """Beginning a run from another one's weights."""
 
+import hashlib
+import json
+from pathlib import Path
+
 import pytest
 from safetensors.torch import load_file
 
 from dots import Dots
 from unbraid import objectives
+from unbraid.errors import UsageError
 from unbraid.training import train
 
 OPTIONS = {"net": "mlp:width=16", "latents": 3}
@@ -39,3 +44,99 @@ def test_the_learning_rate_is_the_new_runs_own(tmp_path):
         moved[rate] = load_file(tmp_path / str(rate) / "checkpoint.safetensors")["model/encoder.1.weight"] - before
     ratio = moved[2e-3].norm() / moved[1e-3].norm()
     assert float(ratio) == pytest.approx(2, rel=1e-3)
+
+
+def weights(path):
+    return {
+        name: value for name, value in load_file(path / "checkpoint.safetensors").items() if name.startswith("model/")
+    }
+
+
+def test_in_part_only_the_named_weights_are_taken_and_the_rest_begins_anew(tmp_path):
+    donor = run(tmp_path / "donor", 20)
+    plain = run(tmp_path / "plain", 1, seed=5)
+    heir = run(tmp_path / "heir", 1, seed=5, start=donor.path, parts=("encoder",))
+    assert heir.info["step"] == 1
+    moved = {"plain": 0.0, "donor": 0.0}
+    for name, value in weights(heir.path).items():
+        near = "donor" if name.startswith("model/encoder") else "plain"
+        # One step of Adam moves a weight by the learning rate at most; its own history starts with this run.
+        distance = (value - weights(tmp_path / near)[name]).abs().max().item()
+        assert distance <= (1 if near == "donor" else 2) * 1.001e-3, name
+        moved[near] = max(moved[near], distance)
+    assert moved["donor"] > 0
+    assert load_file(heir.path / "checkpoint.safetensors")["optimizer/model/0/step"] == 1
+    assert heir.info["start"] == {
+        "path": str(donor.path),
+        "step": 20,
+        "checkpoint": hashlib.sha256((donor.path / "checkpoint.safetensors").read_bytes()).hexdigest()[:16],
+        "parts": ["encoder"],
+    }
+    assert plain.info["start"] is None
+
+
+@pytest.mark.parametrize("parts", [(), ("encoder", "decoder")])
+def test_a_run_that_began_from_another_resumes_to_the_same_bytes_without_it(tmp_path, parts):
+    run(tmp_path / "donor", 20)
+    whole = run(tmp_path / "whole", 60, seed=5, start=tmp_path / "donor", parts=parts)
+    run(tmp_path / "broken", 37, seed=5, start=tmp_path / "donor", parts=parts)
+    (tmp_path / "donor").rename(tmp_path / "moved")
+    broken = run(tmp_path / "broken", 60, seed=5, start=tmp_path / "donor", parts=parts)
+    for name in ("checkpoint.safetensors", "history.csv"):
+        assert (broken.path / name).read_bytes() == (whole.path / name).read_bytes(), name
+    assert broken.info["start"]["step"] == 20
+
+
+def test_a_run_goes_on_as_it_began_or_not_at_all(tmp_path):
+    donor = run(tmp_path / "donor", 5).path
+    run(tmp_path / "heir", 3, start=donor, parts=("encoder",))
+    for other, words in (
+        ({}, "began with encoder of .*donor, now asked to begin with new weights"),
+        ({"start": donor}, "now asked to begin with all of .*donor"),
+        ({"start": donor, "parts": ("decoder",)}, "now asked to begin with decoder of"),
+    ):
+        with pytest.raises(UsageError, match=words):
+            run(tmp_path / "heir", 6, **other)
+    with pytest.raises(UsageError, match="began with new weights, now asked to begin with all of"):
+        run(donor, 6, start=tmp_path / "heir")
+
+
+def test_what_cannot_be_taken_is_named(tmp_path):
+    donor = run(tmp_path / "donor", 1).path
+    for options, words in (
+        ({"parts": ("encoder",)}, "parts = encoder of which run"),
+        ({"start": donor, "parts": "encoder"}, r"parts must be a sequence of names such as \('encoder',\)"),
+        ({"start": donor, "parts": ("encodr",)}, "unknown part of this model 'encodr'; did you mean 'encoder'"),
+        ({"start": tmp_path / "none", "parts": ()}, "cannot start from .*none: it has no checkpoint"),
+    ):
+        with pytest.raises(UsageError, match=words):
+            run(tmp_path / "heir", 1, **options)
+    wider = objectives.make("beta-vae", {"net": "mlp:width=16", "latents": 4})
+    with pytest.raises(UsageError, match=r"decoder.0.weight has shape \(16, 3\), expected \(16, 4\)"):
+        train(wider, Dots(), out=tmp_path / "heir", steps=1, progress="none", start=donor, parts=("decoder",))
+    factor = objectives.make("factor-vae", {**OPTIONS, "discriminator_width": 8})
+    with pytest.raises(UsageError, match=r"unknown part of the model in .*donor.*'discriminator'"):
+        train(factor, Dots(), out=tmp_path / "heir", steps=1, progress="none", start=donor, parts=("discriminator",))
+    # Nothing of these attempts is in the way of the right one.
+    assert run(tmp_path / "heir", 1, start=donor, parts=("decoder",)).finished
+
+
+def test_a_run_that_died_before_its_first_checkpoint_takes_the_start_as_it_is_then(tmp_path):
+    donor = run(tmp_path / "donor", 5).path
+    heir = run(tmp_path / "heir", 6, start=donor)
+    (heir.path / "checkpoint.safetensors").unlink()
+    (heir.path / "history.csv").unlink()
+    run(donor, 8)
+    assert run(tmp_path / "heir", 9, start=donor).info["start"]["step"] == 8
+
+
+def test_the_command_starts_from_a_part(tmp_path, capsys):
+    from unbraid.cli.app import main
+
+    donor = run(tmp_path / "donor", 5).path
+    plugin = Path(__file__).parents[1] / "dots.py"
+    words = ["train", "beta-vae", "--plugin", str(plugin), "--data", "dots", "--net", "mlp:width=16", "--latents", "3"]
+    words += ["--steps", "2", "--progress", "none", "--start", str(donor), "--parts", "encoder, decoder"]
+    assert main([*words, "--out", str(tmp_path / "heir")]) in (0, None)
+    assert json.loads((tmp_path / "heir" / "run.json").read_text())["start"]["parts"] == ["encoder", "decoder"]
+    assert "finished at step 2" in capsys.readouterr().out

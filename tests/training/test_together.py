@@ -278,7 +278,7 @@ def test_an_error_in_one_process_is_raised_here_and_stops_the_others(tmp_path):
     # The second model begins from weights that are not those of its network's make: its own process alone fails.
     good, bad = make(), make(latents=4)
     donor = together(tmp_path, "sequential", objective=bad, models=1)[0]
-    friend = together(tmp_path, "auto", objective=good, models=1)[0]
+    friend = together(tmp_path / "friend", "auto", objective=good, models=1)[0]
     began = time.monotonic()
     with pytest.raises(UsageError, match=r"latents|size|shape|mismatch"):
         together(tmp_path, "auto", models=2, steps=10**7, starts=[friend.path, donor.path], processes=2)

@@ -51,6 +51,10 @@ class TrainOptions:
     """polarisation records every 500 steps which latents of a VAE are active (evaluations.csv)."""
     tensorboard: bool = False
     """Also write TensorBoard logs into the run folder."""
+    start: Annotated[Path | None, arg(metavar="RUN")] = None
+    """Folder of another run to begin from: its weights, optimiser state and step."""
+    parts: str = ""
+    """Of --start take only the weights of these parts, as in encoder,decoder; optimiser and step are fresh."""
     fresh: bool = False
     """Throw away what the folder holds and start anew."""
     json: bool = False
@@ -84,6 +88,8 @@ def train_command(cls: type[Objective]) -> Callable[..., None]:
             hooks=_hooks(training.watch, dataset),
             tensorboard=training.tensorboard,
             fresh=training.fresh,
+            start=training.start,
+            parts=tuple(part.strip() for part in training.parts.split(",") if part.strip()),
         )
         _tell(result, training.json)
         if not result.finished:

@@ -281,8 +281,13 @@ def options_of(objective: Objective) -> dict[str, Any]:
 
 def default_options(objective: Objective) -> dict[str, Any]:
     """The same, of what an objective is when nothing is asked for."""
-    fields = dataclasses.fields(objective)
-    return {field.name: _plain(field.default) for field in fields if field.default is not dataclasses.MISSING}
+    found = {}
+    for field in dataclasses.fields(objective):
+        if field.default_factory is not dataclasses.MISSING:
+            found[field.name] = _plain(field.default_factory())
+        elif field.default is not dataclasses.MISSING:
+            found[field.name] = _plain(field.default)
+    return found
 
 
 def _plain(value: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,10 @@ from safetensors.torch import save
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from unbraid.errors import UsageError
+from unbraid.errors import UsageError, unknown_name
 from unbraid.files import replace_file
 
-__all__ = ["load_model", "load_training", "save_checkpoint"]
+__all__ = ["load_model", "load_parts", "load_training", "read_step", "save_checkpoint"]
 
 MODEL, OPTIMIZER = "model/", "optimizer/"
 
@@ -41,13 +42,38 @@ def save_checkpoint(path: Path, model: nn.Module, optimizers: dict[str, Optimize
 def load_model(path: Path, model: nn.Module) -> None:
     """Put the stored weights into a model of the same make."""
     stored, _ = _read(path, MODEL)
+    _copy(path, stored, model.state_dict())
+
+
+def load_parts(path: Path, model: nn.Module, parts: Sequence[str]) -> None:
+    """Put the stored weights of some sub-modules into those of the same names, and leave the rest as it is."""
+    stored, _ = _read(path, MODEL)
     own = model.state_dict()
+    for part in parts:
+        if not _inside(own, part):
+            raise unknown_name("part of this model", part, {name.partition(".")[0] for name in own})
+        if not _inside(stored, part):
+            raise unknown_name(f"part of the model in {path}", part, {name.partition(".")[0] for name in stored})
+        _copy(path, _inside(stored, part), _inside(own, part))
+
+
+def read_step(path: Path) -> int:
+    """After how many steps a checkpoint was written."""
+    return int(_read(path, "none of the tensors")[1]["loop"]["step"])
+
+
+def _inside(state: dict[str, Tensor], part: str) -> dict[str, Tensor]:
+    return {name: value for name, value in state.items() if name.startswith(f"{part}.")}
+
+
+def _copy(path: Path, stored: dict[str, Tensor], own: dict[str, Tensor]) -> None:
     missing, extra = sorted(own.keys() - stored.keys()), sorted(stored.keys() - own.keys())
     if missing or extra:
         raise UsageError(f"{path} does not fit this model: missing {missing[:3]}, unexpected {extra[:3]}")
     for name, value in own.items():
         if value.shape != stored[name].shape:
             raise UsageError(f"{path}: {name} has shape {tuple(stored[name].shape)}, expected {tuple(value.shape)}")
+    for name, value in own.items():
         value.copy_(stored[name])
 
 

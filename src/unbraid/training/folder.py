@@ -17,8 +17,9 @@ from unbraid.errors import UsageError
 from unbraid.files import read_json
 from unbraid.objectives import Objective
 from unbraid.training.run import CHECKPOINT, EVALUATIONS, HISTORY, INFO, describe_data
+from unbraid.training.start import Start, in_words
 
-__all__ = ["make_folder", "open_or_begin", "sweep"]
+__all__ = ["identity", "make_folder", "open_or_begin", "sweep"]
 
 
 def make_folder(folder: Path) -> Path:
@@ -50,10 +51,11 @@ def _clear(folder: Path) -> None:
         shutil.rmtree(folder / name, ignore_errors=True)
 
 
-def open_or_begin(
-    folder: Path, objective: Objective, dataset: ImageDataset, seed: int, batch_size: int, log_every: int, fresh: bool
+def identity(
+    objective: Objective, dataset: ImageDataset, seed: int, batch_size: int, log_every: int, *, own_stream: bool
 ) -> dict[str, Any]:
-    identity: dict[str, Any] = {
+    """What makes a run the one it is, as plain JSON: its folder takes no other."""
+    return {
         "objective": {
             "name": objective.name,
             "options": objectives.options_of(objective),
@@ -63,14 +65,23 @@ def open_or_begin(
         "seed": seed,
         "batch_size": batch_size,
         "log_every": log_every,
+        "stream": "own" if own_stream else "usual",
     }
+
+
+def open_or_begin(
+    folder: Path, objective: Objective, asked: dict[str, Any], start: Start | None, fresh: bool
+) -> dict[str, Any]:
+    """The record of the run in a folder, which must be the one that is asked for, or that of a new one."""
     known = (folder / INFO).exists()
     if known and not fresh:
         info = read_json(folder / INFO)
-        _check_same(folder, _flat(info), _flat(identity))
+        defaults = {"objective": {"options": objectives.default_options(objective)}}
+        _check_same(folder, info, asked, _flat(defaults))
+        _check_start(folder, info, start)
         info.pop("error", None)
         # The same images by another name: the file may have been moved, or the run may have been.
-        info["data"] = identity["data"]
+        info["data"] = asked["data"]
         return info
     if known:
         _clear(folder)
@@ -78,7 +89,8 @@ def open_or_begin(
         raise UsageError(f"{folder} is no run folder and not empty ({strangers[0]}, ...); choose another --out")
     return {
         "format": 1,
-        **identity,
+        **asked,
+        "start": None,
         "status": "running",
         "step": 0,
         "seconds": 0.0,
@@ -92,22 +104,45 @@ def open_or_begin(
     }
 
 
-def _flat(tree: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for key, value in tree.items():
-        flat |= _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key: value}
-    return flat
+_OTHERWISE = "Give the run its own folder (--out), or --fresh to start this one anew"
 
 
-def _check_same(folder: Path, stored: dict[str, Any], asked: dict[str, Any]) -> None:
-    for key, value in asked.items():
+def _check_same(folder: Path, info: dict[str, Any], asked: dict[str, Any], defaults: dict[str, Any]) -> None:
+    stored = _flat(info)
+    for key, value in _flat(asked).items():
         # Where code and images come from may change; the fingerprint says whether the images did.
         if key.startswith(("objective.module", "data.name", "data.recipe")):
             continue
         if key == "data.factor_sizes" and stored.get(key) is None:
             continue  # earlier versions did not know the factors of a part
-        if stored.get(key) != value:
+        if key not in stored and not key.startswith("objective."):
+            continue  # an earlier version did not write it down
+        if key == "stream" and value != stored[key]:
+            words = {"own": "an own stream, which a folder cannot hold", "usual": "the objective's usual batches"}
             raise UsageError(
-                f"{folder} holds a run with {key} = {stored.get(key)!r}, now asked for {value!r}. Give the run its own "
-                "folder (--out), or --fresh to start this one anew"
+                f"{folder} holds a run on {words[stored[key]]}, now asked for {words[value].partition(',')[0]}. Pass "
+                f"the stream it was begun with (stream=...), if any. {_OTHERWISE}"
             )
+        if stored.get(key, defaults.get(key)) != value:
+            raise UsageError(
+                f"{folder} holds a run with {key} = {stored.get(key)!r}, now asked for {value!r}. {_OTHERWISE}"
+            )
+
+
+def _check_start(folder: Path, info: dict[str, Any], start: Start | None) -> None:
+    """Refuse another way to begin. The run it began from may have moved or be gone: nothing more is read from it."""
+    if "start" not in info:
+        return  # version 0.1 did not write it down
+    stored = None if info["start"] is None else Start(Path(info["start"]["path"]), tuple(info["start"]["parts"]))
+    if (stored is None) != (start is None) or (stored and start and stored.parts != start.parts):
+        raise UsageError(
+            f"{folder} holds a run that began with {in_words(stored)}, now asked to begin with {in_words(start)}. "
+            f"{_OTHERWISE}"
+        )
+
+
+def _flat(tree: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in tree.items():
+        flat |= _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key: value}
+    return flat

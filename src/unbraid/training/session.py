@@ -17,10 +17,11 @@ from unbraid.objectives import Objective
 from unbraid.progress import Progress, ProgressKind
 from unbraid.training import numerics
 from unbraid.training.checkpoint import load_training, save_checkpoint
-from unbraid.training.folder import make_folder, open_or_begin, sweep
+from unbraid.training.folder import identity, make_folder, open_or_begin, sweep
 from unbraid.training.loop import INIT, Diverged, Hook, Loop, run_hooks, stop_requests
 from unbraid.training.records import Records
 from unbraid.training.run import CHECKPOINT, INFO, problem_of
+from unbraid.training.start import Start
 
 __all__ = ["Session", "open_session"]
 
@@ -42,7 +43,7 @@ def open_session(
     stream: Stream | None = None,
     board: Callable[..., Any] | None = None,
     fresh: bool = False,
-    start: Path | None = None,
+    start: Start | None = None,
 ) -> Iterator[Session]:
     """Hold a run folder and give the session that trains in it, put back to where the last one stopped."""
     where = numerics.device(device)
@@ -50,7 +51,8 @@ def open_session(
     folder = make_folder(out)
     with exclusive(folder):
         sweep(folder)
-        info = open_or_begin(folder, objective, dataset, seed, batch_size, log_every, fresh)
+        asked = identity(objective, dataset, seed, batch_size, log_every, own_stream=stream is not None)
+        info = open_or_begin(folder, objective, asked, start, fresh)
         info["arithmetic"] = arithmetic
         generator = torch.Generator().manual_seed(int(counter_rng(seed, 0, INIT).integers(2**63)))
         loop = Loop(
@@ -78,21 +80,20 @@ class Session:
         log_every: int,
         checkpoint_seconds: float,
         board: Callable[..., Any] | None,
-        start: Path | None = None,
+        start: Start | None = None,
     ) -> None:
         self.folder, self.info, self.loop, self.hooks = folder, info, loop, hooks
         self.log_every, self.checkpoint_seconds = log_every, checkpoint_seconds
         self.earlier, self.begin = float(info["seconds"]), time.monotonic()
-        if not (folder / INFO).exists():
-            # Before any other file: a folder with run files but without this one would be refused the next time.
-            write_json(folder / INFO, info)
         state: dict[str, Any] = {}
         if (folder / CHECKPOINT).exists():
             state = load_training(folder / CHECKPOINT, loop.model, loop.optimizers)
             loop.restore(state)
         elif start is not None:
-            inherited = load_training(start / CHECKPOINT, loop.model, loop.optimizers, own_settings=True)
-            loop.restore({**inherited, "sums": {}, "counts": {}})
+            info["start"] = start.give_to(loop)
+        if not (folder / INFO).exists():
+            # Before any other file: a folder with run files but without this one would be refused the next time.
+            write_json(folder / INFO, info)
         self.saved_step, self.saved_at = loop.step, time.monotonic()
         writer = None if board is None else board(str(folder / "tensorboard"), purge_step=loop.step)
         self.records = Records(folder, state, writer)

@@ -15,6 +15,7 @@ from unbraid.training.loop import Hook
 from unbraid.training.records import board_class
 from unbraid.training.run import Run
 from unbraid.training.session import open_session
+from unbraid.training.start import Start
 
 __all__ = ["check_steps", "train"]
 
@@ -39,14 +40,17 @@ def train(
     tensorboard: bool = False,
     fresh: bool = False,
     start: str | Path | None = None,
+    parts: Sequence[str] = (),
 ) -> Run:
     """Train, and return the finished (or, after Ctrl-C, stopped) run.
 
     The budget is a number of ``steps``, of ``minutes``, or whichever is used up first. The same call again goes on from
     the last checkpoint and ends with the same bytes as if it had never stopped; a larger budget extends a finished
-    run. ``fresh`` throws away what is in the folder. An own ``stream`` takes the place of the objective's usual one.
+    run. ``fresh`` throws away what is in the folder. An own ``stream`` takes the place of the objective's usual one;
+    the folder cannot hold it, so that going on needs it again.
     ``start`` is another run's folder to begin from: its weights, optimiser state and step count (which is part of the
-    budget), but the hyperparameters given here.
+    budget), but the hyperparameters given here. With ``parts``, as in ``("encoder",)``, only the weights of these
+    sub-modules are taken, and optimiser and step are fresh. Once there is a checkpoint nothing is read from ``start``.
     """
     objective = objectives.make(objective) if isinstance(objective, str) else objective
     dataset = load(data) if isinstance(data, str) else data
@@ -79,7 +83,7 @@ def train(
         stream=stream,
         board=board,
         fresh=fresh,
-        start=None if start is None else Path(start),
+        start=Start.of(start, parts),
     ) as session:
         session.run(
             None if steps is None else objective.updates(steps), None if minutes is None else 60 * minutes, progress

@@ -21,6 +21,7 @@ from unbraid.training.run import INFO, Run, problem_of
 from unbraid.training.session import open_session
 from unbraid.training.single import check_steps, train
 from unbraid.training.stacked import stackable, torn, train_stacked
+from unbraid.training.start import Start
 
 __all__ = ["Way", "train_together"]
 
@@ -145,7 +146,7 @@ def _stacked(
                         precision=precision,
                         stream=stream,
                         fresh=fresh,
-                        start=model.start,
+                        start=Start.of(model.start),
                     )
                 )
                 for model in models

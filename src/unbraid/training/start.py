@@ -1,0 +1,64 @@
+"""Another run to begin from, wholly or in part."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from unbraid.errors import UsageError
+from unbraid.training.checkpoint import load_parts, load_training, read_step
+from unbraid.training.loop import Loop
+from unbraid.training.run import CHECKPOINT
+
+__all__ = ["Start", "in_words"]
+
+
+@dataclass(frozen=True)
+class Start:
+    """The folder of a run, and the parts of its model to take; none named means all, with optimiser and step."""
+
+    path: Path
+    parts: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, start: str | Path | None, parts: Sequence[str] = ()) -> Start | None:
+        """What the arguments ``start`` and ``parts`` of a training ask for."""
+        if isinstance(parts, str):
+            raise UsageError(f"parts must be a sequence of names such as ('encoder',), got the string {parts!r}")
+        if start is None:
+            if parts:
+                raise UsageError(f"parts = {', '.join(parts)} of which run? Give the one to start from, too (--start)")
+            return None
+        return cls(Path(start), tuple(parts))
+
+    def give_to(self, loop: Loop) -> dict[str, Any]:
+        """Put what is taken into a loop that has not begun; returns the record for ``run.json``.
+
+        Wholly: weights, the optimisers' memory (not their settings) and the step. In part: the weights of the parts.
+        """
+        file = self.path / CHECKPOINT
+        if not file.exists():
+            raise UsageError(
+                f"cannot start from {self.path}: it has no {CHECKPOINT}. Give the folder of a run that has trained"
+            )
+        if self.parts:
+            load_parts(file, loop.model, self.parts)
+        else:
+            inherited = load_training(file, loop.model, loop.optimizers, own_settings=True)
+            loop.restore({**inherited, "sums": {}, "counts": {}})
+        return {
+            "path": str(self.path),
+            "step": read_step(file),
+            "checkpoint": hashlib.sha256(file.read_bytes()).hexdigest()[:16],
+            "parts": list(self.parts),
+        }
+
+
+def in_words(start: Start | None) -> str:
+    """What a training begins with."""
+    if start is None:
+        return "new weights"
+    return f"{', '.join(start.parts) or 'all'} of {start.path}"
