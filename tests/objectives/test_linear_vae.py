@@ -10,6 +10,7 @@ from unbraid.data import Blobs, SyntheticLinear, SyntheticNonlinear, load
 from unbraid.errors import UsageError
 from unbraid.objectives import Inputs, LinearVAE, Problem, make
 from unbraid.theory import linear_vae_optimum
+from unbraid.training.numerics import to_tensor
 
 
 def minimised(data, objective, seed=0):
@@ -32,7 +33,7 @@ def minimised(data, objective, seed=0):
 
 def pixels(data, n):
     index = np.random.default_rng(0).integers(len(data), size=n)
-    return torch.as_tensor(data.images(index) / 255, dtype=torch.float32).permute(0, 3, 1, 2)
+    return to_tensor(data.images(index))
 
 
 def posterior_variances(model, objective, data):
@@ -91,18 +92,19 @@ def test_network_and_likelihood_are_not_options():
 
 @pytest.mark.parametrize("ratio", [1.0, 1.2, 1.5, 2.0])
 def test_the_synthetic_rectangle_has_the_variances_it_says(ratio):
-    # Uniform factors on 224 cells: variance (1 - 1/224^2) / 12 each, stretched by the ratio, and bytes' rounding.
+    # Uniform factors on 224 cells: variance (1 - 1/224^2) / 12 each, stretched by the ratio.
     data = load(f"synth-linear:ratio={ratio}")
-    values = data.images(np.arange(len(data))).reshape(len(data), -1) / 255
+    values = data.images(np.arange(len(data))).astype(np.float64)
     found = np.linalg.eigvalsh(np.cov(values, rowvar=False))[::-1] / data.scale**2
-    assert np.allclose(found, [ratio**2 / 12, 1 / 12, 0], atol=2e-4)
+    cells = 1 - 1 / 224**2
+    assert np.allclose(found, [cells * ratio**2 / 12, cells / 12, 0], atol=1e-5)
 
 
-def test_synthetic_vectors_come_back_from_bytes():
+def test_synthetic_vectors_are_the_map_of_their_factors():
     data = SyntheticLinear(1.5)
     factors = (data.space.factors([7000, 12_345]) + 0.5) / 224
-    vectors = (data.images([7000, 12_345]).reshape(2, 3) / 255 - data.offset) / data.scale
-    assert np.allclose(vectors, factors @ data.map.T, atol=0.51 / 255 / data.scale)
+    vectors = (data.images([7000, 12_345]) - data.offset) / data.scale
+    assert np.allclose(vectors, factors @ data.map.T, atol=1e-6)
 
 
 def test_the_nonlinear_set_depends_on_its_seed_and_is_no_plane():
@@ -110,7 +112,7 @@ def test_the_nonlinear_set_depends_on_its_seed_and_is_no_plane():
     index = np.arange(0, 50_000, 50)
     assert not np.array_equal(one.images(index), two.images(index))
     assert np.array_equal(one.images(index), load("synth-nonlinear").images(index))
-    values = one.images(index).reshape(len(index), -1) / 255
+    values = one.images(index)
     assert np.linalg.eigvalsh(np.cov(values, rowvar=False))[-3] > 1e-4
 
 

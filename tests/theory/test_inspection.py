@@ -26,7 +26,7 @@ def run(tmp_path_factory):
     train(make("linear-vae", {"latents": 3, "beta": beta}), data, steps=1, out=out, progress="none")
     from unbraid.theory import LinearModel
 
-    points = data.images(np.arange(0, len(data), 7)).reshape(-1, 3) / 255
+    points = data.images(np.arange(0, len(data), 7))
     model = LinearModel.at_optimum(points, beta, 2)
     tensors = load_file(out / "checkpoint.safetensors")
     weight = next(name for name in tensors if name.endswith("encoder.1.weight") and "optim" not in name)

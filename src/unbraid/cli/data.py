@@ -80,17 +80,22 @@ def data_show(
     from unbraid.report.sheet import contact_sheet
 
     dataset = data.load(name)
-    sheet = contact_sheet(dataset, out or Path(f"{dataset.name}.png"))
+    sheet = contact_sheet(dataset, out or Path(f"{dataset.name}.png")) if dataset.has_pictures else None
     space = dataset.space
     size = "x".join(map(str, dataset.shape))
     if json:
         summary = {"name": dataset.name, "images": len(dataset), "size": size, "factors": _factor_list(space)}
-        print(jsonlib.dumps(summary | {"card": asdict(dataset.card), "sheet": str(sheet)}, indent=2))
+        print(
+            jsonlib.dumps(
+                summary | {"card": asdict(dataset.card), "sheet": None if sheet is None else str(sheet)}, indent=2
+            )
+        )
         return
     _print_card(dataset.name, dataset.card, len(dataset), size, space)
     if dataset.has_labels:
         print(f"\nclasses: {', '.join(dataset.classes)}")
-    print(f"\ncontact sheet: {sheet}")
+    if sheet is not None:
+        print(f"\ncontact sheet: {sheet}")
 
 
 def data_get(name: Positional[str], *, root: Path | None = None, json: bool = False) -> None:

@@ -15,6 +15,7 @@ from unbraid.data.sets.blobs import Blobs
 from unbraid.data.sets.hadamard import HadamardImages
 from unbraid.data.sets.mini import IdentityFactors, MiniSprites
 from unbraid.data.sets.perturbed import Perturbation, Perturbed, PixelNoise, fold, read_perturbation, unit_factors
+from unbraid.data.sets.spheres import Spheres
 from unbraid.data.sets.sprites import Sprites
 from unbraid.data.sets.synthetic import SyntheticLinear, SyntheticNonlinear, linear_map
 from unbraid.data.sets.variants import colored, noisy, scream
@@ -30,6 +31,7 @@ from unbraid.data.stream import (
     stream_names,
 )
 from unbraid.data.two_batches import FewLabelsStream, TwoBatchStream
+from unbraid.data.vectors import Vectors, as_floats, from_vectors
 from unbraid.data.wrapper import Subset, Wrapper
 from unbraid.registry import import_modules
 
@@ -59,6 +61,7 @@ __all__ = [
     "Perturbed",
     "PixelNoise",
     "SequenceStream",
+    "Spheres",
     "Sprites",
     "Stream",
     "SubSpace",
@@ -68,7 +71,9 @@ __all__ = [
     "TrackDataset",
     "Tracks",
     "TwoBatchStream",
+    "Vectors",
     "Wrapper",
+    "as_floats",
     "colored",
     "compare_dsprites",
     "counter_rng",
@@ -77,6 +82,7 @@ __all__ = [
     "from_arrays",
     "from_folder",
     "from_npz",
+    "from_vectors",
     "get_stream",
     "latent_pairs",
     "linear_map",

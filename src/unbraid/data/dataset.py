@@ -137,6 +137,16 @@ class Dataset(ABC):
             raise UsageError(f"{what} needs data on a full grid of factors, which {self.name!r} is not")
         return self.space
 
+    @property
+    def has_pictures(self) -> bool:
+        """Whether it shows images that can be drawn; vectors cannot."""
+        return len(self.shape) == 3
+
+    def need_pictures(self, what: str) -> None:
+        """Raise an error that says that ``what`` cannot be drawn of vectors."""
+        if not self.has_pictures:
+            raise UsageError(f"{what} needs images to draw; {self.name!r} holds vectors of {self.shape[0]} numbers")
+
     def subset(self, **choices: Choice) -> Subset:
         """The same images on a smaller grid: ``data.subset(shape=0, orientation=slice(None, None, 4))``."""
         from unbraid.data.wrapper import Subset

@@ -86,6 +86,10 @@ def halvings(shape: Shape) -> int:
     >>> halvings((64, 64, 1)), halvings((8, 8, 1)), halvings((96, 64, 3))
     (4, 2, 5)
     """
+    if len(shape) != 3:
+        raise UsageError(
+            f"convolutional networks take images, got vectors of {shape[0]} numbers; try a fully connected one ('mlp')"
+        )
     height, width, _ = shape
     if min(height, width) < 8 or max(height, width) > 256:
         raise UsageError(
@@ -111,7 +115,8 @@ def channels_of(shape: Shape) -> list[int]:
     >>> channels_of((64, 64, 1))
     [1, 32, 32, 64, 64]
     """
-    return [shape[2], 32, 32, *[64] * (halvings(shape) - 2)]
+    more = halvings(shape) - 2
+    return [shape[2], 32, 32, *[64] * more]
 
 
 def grid_of(shape: Shape) -> tuple[int, int]:

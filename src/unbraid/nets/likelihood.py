@@ -18,14 +18,14 @@ Maker = TypeVar("Maker", bound=Callable[..., Any])
 
 
 class Likelihood(Protocol):
-    """What objectives need to know of a decoder's output ``[n, c, h, w]``."""
+    """What objectives need to know of a decoder's output ``[n, c, h, w]``, or ``[n, d]`` for vectors."""
 
     def nll(self, output: Tensor, images: Tensor) -> Tensor:
         """Negative log likelihood of each image in nats, summed over pixels and channels, ``[n]``."""
         ...
 
     def mean(self, output: Tensor) -> Tensor:
-        """The image the output describes, in [0, 1]."""
+        """The image the output describes, in [0, 1]; the vector as it is."""
         ...
 
 
@@ -57,10 +57,12 @@ class Bernoulli:
         _check(output, images)
         # Torch's cross entropy of logits is a little faster, but falls apart into many operations under vmap.
         output = output.to(images.dtype)
-        loss = (F.softplus(output) - output * images).sum((1, 2, 3))
+        if images.ndim == 2:
+            raise UsageError("the bernoulli likelihood is for pixels in [0, 1]; vectors need likelihood gaussian")
+        loss = _sum(F.softplus(output) - output * images)
         if self.subtract_entropy:
             entropy = torch.special.entr(images) + torch.special.entr(1 - images)
-            loss = loss - entropy.sum((1, 2, 3))
+            loss = loss - _sum(entropy)
         return loss
 
     def mean(self, output: Tensor) -> Tensor:
@@ -86,13 +88,13 @@ class GaussianPixels:
 
     def nll(self, output: Tensor, images: Tensor) -> Tensor:
         _check(output, images)
-        loss = (output - images).square().sum((1, 2, 3)) / (2 * self.scale**2)
+        loss = _sum((output - images).square()) / (2 * self.scale**2)
         if self.normalised:
             loss = loss + images[0].numel() * math.log(self.scale * math.sqrt(2 * math.pi))
         return loss
 
     def mean(self, output: Tensor) -> Tensor:
-        return output.clamp(0, 1)
+        return output if output.ndim == 2 else output.clamp(0, 1)
 
 
 def likelihoods() -> list[str]:
@@ -107,6 +109,11 @@ def likelihood(name: str, **options: Any) -> Likelihood:
     [4.0]
     """
     return _LIKELIHOODS[name](**options)
+
+
+def _sum(values: Tensor) -> Tensor:
+    """Over pixels and channels, or over the numbers of a vector."""
+    return values.sum(tuple(range(1, values.ndim)))
 
 
 def _check(output: Tensor, images: Tensor) -> None:

@@ -53,7 +53,7 @@ def mlp(
     back = [first, *_hidden([*up, pixels], decoder_activation or activation, before=True)]
     return (
         glorot(nn.Sequential(*into), heads=heads, last=last),
-        glorot(nn.Sequential(*back, nn.Unflatten(1, (shape[2], shape[0], shape[1])))),
+        glorot(nn.Sequential(*back, nn.Unflatten(1, (shape[-1], *shape[:-1])))),
     )
 
 

@@ -14,7 +14,7 @@ from unbraid.registry import Registry
 __all__ = ["Shape", "build", "get", "names", "register"]
 
 Shape = tuple[int, ...]
-"""Height, width, channels."""
+"""Height, width, channels of images; the length of vectors."""
 
 Builder = Callable[..., tuple[nn.Module, nn.Module]]
 
@@ -55,7 +55,7 @@ def get(name: str) -> Builder:
 def build(
     name: str, shape: Shape, latents: int, *, heads: int = 2, generator: torch.Generator | None = None, **options: Any
 ) -> tuple[nn.Module, nn.Module]:
-    """Encoder and decoder for images of a shape (height, width, channels).
+    """Encoder and decoder for images of a shape (height, width, channels), or vectors of a shape (length,).
 
     ``heads`` is how many numbers per latent the encoder gives: 2 for the mean and log variance of a Gaussian, 1 for a
     plain code. Options of a network can be written into its name, as on the command line:
@@ -68,8 +68,8 @@ def build(
     name, written = parse_name(name)
     builder = _BUILDERS[name]
     options = check_options(f"network {name!r}", builder, written | options, given=("shape", "latents", "heads"))
-    if len(shape) != 3 or min(shape) < 1:
-        raise UsageError(f"shape must be (height, width, channels), got {shape}")
+    if len(shape) not in (1, 3) or min(shape) < 1:
+        raise UsageError(f"shape must be (height, width, channels) or (length,), got {shape}")
     if latents < 1 or heads < 1:
         raise UsageError(f"latents and heads must be at least 1, got {latents} and {heads}")
     with seeded(generator):

@@ -102,8 +102,8 @@ class SlowFlow(PairObjective):
         return model.flow(images.flatten(1))[0]
 
     def decode(self, model: FlowModel, codes: Tensor) -> Tensor:
-        height, width, channels = model.problem.shape
-        return model.flow.inverse(codes)[0].reshape(-1, channels, height, width)
+        *grid, last = model.problem.shape
+        return model.flow.inverse(codes)[0].reshape(-1, last, *grid)
 
     def describe(self, model: FlowModel, images: Tensor, noise: torch.Generator) -> dict[str, Tensor]:
         z, log_det = model.flow(images.flatten(1))

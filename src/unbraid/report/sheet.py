@@ -46,6 +46,7 @@ def contact_sheet(
     """
     if columns < 2:
         raise UsageError(f"columns must be at least 2, got {columns}")
+    dataset.need_pictures("a contact sheet")
     rng = np.random.default_rng(seed)
     blocks = []
     if dataset.space is not None:

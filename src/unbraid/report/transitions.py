@@ -101,6 +101,7 @@ def draw_dependence(tracks: Tracks, path: Path, *, seed: int = 0) -> Path:
 
 def pair_sheet(dataset: ImageDataset, path: Path, *, pairs: int = 12, stream: str = "pairs", seed: int = 0) -> Path:
     """A PNG of training pairs as an objective gets them: first images, second ones, and what changed."""
+    dataset.need_pictures("a sheet of pairs")
     batch = make_stream(stream, dataset, pairs, seed)(0)
     assert batch.partners is not None
     difference = np.abs(batch.images.astype(np.int64) - batch.partners).astype(np.uint8)
@@ -118,6 +119,7 @@ def film(
     """
     from PIL import Image
 
+    dataset.need_pictures("a film")
     frames = min(frames, dataset.longest_chain or frames)
     asked = Named.read(stream)
     source = make_stream(Named(asked.name, {**asked.options, "length": frames}), dataset, columns * (frames - 1), seed)

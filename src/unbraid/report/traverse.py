@@ -53,6 +53,7 @@ def traverse(
         raise UsageError(f"kind must be prior, posterior or range, got {kind!r}")
     if values < 2 or not reach > 0:
         raise UsageError(f"values must be at least 2 and reach positive, got {values} and {reach}")
+    data.need_pictures("a traversal")
     rng = counter_rng(seed, 0)
     sample = data.images(data.sample_index(1000, rng), rng)
     found = run.describe(sample, seed=seed)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from unbraid.data import ImageDataset, counter_rng, make_stream
+from unbraid.data import ImageDataset, as_floats, counter_rng, make_stream
 from unbraid.errors import UsageError
 from unbraid.objectives import VAEObjective
 from unbraid.theory.alignment import principal_components
@@ -150,7 +150,7 @@ def linear_betas(
     networks keep a latent longer, as they put more into it than a line can.
     """
     rng = counter_rng(seed, 0)
-    flat = data.images(data.sample_index(images, rng), rng).reshape(images, -1) / 255
+    flat = as_floats(data.images(data.sample_index(images, rng), rng)).reshape(images, -1)
     if likelihood == "bernoulli":
         mean = np.clip(flat.mean(axis=0), 0.01, 0.99)
         flat = (flat - mean) / np.sqrt(2 * mean * (1 - mean))

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from unbraid.data import ImageDataset, counter_rng
+from unbraid.data import ImageDataset, as_floats, counter_rng
 from unbraid.errors import UsageError
 from unbraid.theory.alignment import Alignment, pca_alignment
 from unbraid.theory.jacobian import decoder_jacobian, decoder_of
@@ -93,7 +93,7 @@ def inspect_run(
     active = np.arange(codes.shape[1]) if seen is None else seen.active
     decode = decoder_of(run, output)
     slopes = decoder_jacobian(decode, codes[:jacobians])
-    flat = pixels.reshape(images, -1) / 255
+    flat = as_floats(pixels).reshape(images, -1)
     split = None
     if seen is not None:
         spread = found["covariance"] if "covariance" in found else np.exp(found["logvar"])
@@ -112,8 +112,9 @@ def inspect_run(
         orthogonal = distance_to_orthogonality(slopes, active=active)
         columns = slopes[:, :, active].mean(axis=0)
         if np.linalg.norm(columns, axis=0).all():
-            height, width, channels = run.info["data"]["shape"]
-            last = columns.reshape(channels, height, width, -1).transpose(1, 2, 0, 3).reshape(flat.shape[1], -1)
+            *grid, channels = run.info["data"]["shape"]
+            # Decoders put channels first, images last; of a vector there is nothing to turn.
+            last = np.moveaxis(columns.reshape(channels, *grid, -1), 0, -2).reshape(flat.shape[1], -1)
             aligned = pca_alignment(
                 last,
                 flat,
@@ -136,4 +137,4 @@ def self_consistency(run: Run, latents: int, *, points: int = 512, seed: int = 0
 
 def _planes(images: np.ndarray) -> np.ndarray:
     """Images as decoders draw them: channels first, in [0, 1]."""
-    return images.transpose(0, 3, 1, 2) / 255
+    return np.moveaxis(as_floats(images), -1, 1)

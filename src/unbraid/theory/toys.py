@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unbraid.data.motion.laplace import GeneralizedLaplace, latent_pairs
+from unbraid.data import Dataset, GeneralizedLaplace, from_vectors, latent_pairs
 from unbraid.errors import UsageError
 
 __all__ = ["Toy", "ar_toy", "linear_mixing", "nonlinear_mixing", "pair_toy", "smooth_leaky", "whitened"]
@@ -27,6 +27,17 @@ class Toy:
     def __post_init__(self) -> None:
         if self.seen.shape != self.later_seen.shape or len(self.seen) != len(self.latents):
             raise UsageError(f"seen must come in pairs, got {self.seen.shape} and {self.later_seen.shape}")
+
+    def data(self, name: str = "toy") -> Dataset:
+        """The same as vectors with measured factors: the first ones, then the later ones, and who follows whom."""
+        first = np.arange(len(self.seen))
+        return from_vectors(
+            np.concatenate([self.seen, self.later_seen]),
+            np.concatenate([self.latents, self.later_latents]).astype(np.float64),
+            names=[f"z{k}" for k in range(self.latents.shape[1])],
+            pairs=np.stack([first, first + len(first)], axis=1),
+            name=name,
+        )
 
 
 def smooth_leaky(x: np.ndarray, slope: float = 0.2) -> np.ndarray:

@@ -52,8 +52,8 @@ def stackable(objective: Objective, problem: Problem) -> bool:
     model = objective.build(problem, torch.Generator())
     if not (can_stack(model.encoder) and can_stack(model.decoder)):
         return False
-    height, width, channels = problem.shape
-    images, codes = torch.zeros(2, channels, height, width), torch.zeros(1, 2, objective.latents)
+    *grid, last = problem.shape
+    images, codes = torch.zeros(2, last, *grid), torch.zeros(1, 2, objective.latents)
     try:
         _terms(objective, problem, Inputs(images), codes, codes, codes, images[None], 0)
     except RuntimeError:  # a penalty that looks at values or draws at random cannot run for all models at once

@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from unbraid.data.dataset import Card, Dataset
+from unbraid.data.hashing import hash_bits
 from unbraid.data.registry import load, register
 from unbraid.data.space import FactorSpace
 from unbraid.data.wrapper import Wrapper
@@ -139,7 +140,7 @@ class PixelNoise(Wrapper):
         counters = places[:, None] * np.uint64(len(pixels)) + pixels
         levels = np.uint64(2 * self.reach + 1)
         # The upper half of a hash times the number of levels, upper half again: uniform without a division.
-        drawn = (_hash(counters, self.seed) >> np.uint64(32)) * levels >> np.uint64(32)
+        drawn = (hash_bits(counters, self.seed) >> np.uint64(32)) * levels >> np.uint64(32)
         noise = (drawn.astype(np.int16) - self.reach).reshape(-1, *self.shape)
         return _add(images, noise)
 
@@ -203,15 +204,6 @@ def load_perturbed(
 
 def _add(images: np.ndarray, change: np.ndarray) -> np.ndarray:
     return fold(images.astype(np.int16) + change, 255).astype(np.uint8)
-
-
-def _hash(counters: np.ndarray, seed: int) -> np.ndarray:
-    """64 well mixed bits of each counter (splitmix64, Steele et al., 2014)."""
-    start = np.random.SeedSequence(seed).generate_state(1, np.uint64)[0]
-    bits = counters * np.uint64(0x9E3779B97F4A7C15) + start
-    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return bits ^ (bits >> np.uint64(31))
 
 
 def _card_of(base: Card, words: str, trap: str) -> Card:

@@ -1,8 +1,4 @@
-"""Two uniform factors seen through a known map: the vectors on which the theory of VAEs is checked.
-
-The vectors are held as tiny images ``[1, width, 1]``, so that everything that takes images takes them. Bytes cost a
-rounding of 1/255 of the range, a variance of 1.3e-6 against 1e-2 and more in the data.
-"""
+"""Two uniform factors seen through a known map: the vectors on which the theory of VAEs is checked."""
 
 from __future__ import annotations
 
@@ -22,8 +18,8 @@ _SPACE = FactorSpace(("first", "second"), (224, 224), ("ordinal", "ordinal"))
 
 _CITATION = "Rolinek, Zietlow and Martius, Variational Autoencoders Pursue PCA Directions (by Accident), CVPR 2019"
 _TRAPS = (
-    "Vectors drawn as images of one row: only fully connected networks (linear, mlp) take them.",
-    "Bytes are the vectors moved and scaled by `scale`; a published beta b corresponds to b * scale**2 here.",
+    "Float vectors, not images: only fully connected networks (linear, mlp) take them, with a gaussian likelihood.",
+    "Vectors are moved and scaled into [0, 1] by `scale`; a published beta b corresponds to b * scale**2 here.",
 )
 _LINEAR = Card("Synthetic linear", "Computed here.", "MIT", _CITATION, _TRAPS)
 _NONLINEAR = Card(
@@ -36,24 +32,24 @@ _NONLINEAR = Card(
 
 
 class SyntheticVectors(FactorDataset):
-    """A function of two uniform factors, as bytes."""
+    """A function of two uniform factors."""
 
     space = _SPACE
 
     def _hold(self, vectors: np.ndarray) -> None:
-        """Keep vectors ``[n, width]`` in the middle of the byte range, one scale for all coordinates."""
+        """Keep vectors ``[n, width]`` in the middle of [0, 1], one scale for all coordinates."""
         low, high = vectors.min(axis=0), vectors.max(axis=0)
         self.scale = float(1 / (high - low).max())
-        """Images are ``scale * vectors + offset``, in units of the full range."""
+        """What is seen is ``scale * vectors + offset``."""
         self.offset = 0.5 - self.scale * (low + high) / 2
-        self.shape = (1, vectors.shape[1], 1)
-        self._pixels = np.rint(255 * (self.scale * vectors + self.offset)).astype(np.uint8)[:, None, :, None]
+        self.shape = (vectors.shape[1],)
+        self._vectors = (self.scale * vectors + self.offset).astype(np.float32)
 
     def images(self, index: np.ndarray | Sequence[int], rng: np.random.Generator | None = None) -> np.ndarray:
-        return self._pixels[np.asarray(index, dtype=np.int64)]
+        return self._vectors[np.asarray(index, dtype=np.int64)]
 
 
-@register("synth-linear", size="1x3x1")
+@register("synth-linear", size="3")
 class SyntheticLinear(SyntheticVectors):
     """A rectangle in space: one factor stretched by ``ratio``, then turned by 45 degrees about (1, -1, 1).
 
@@ -69,7 +65,7 @@ class SyntheticLinear(SyntheticVectors):
         self._hold(_unit_factors() @ self.map.T)
 
 
-@register("synth-nonlinear", size="1x6x1")
+@register("synth-nonlinear", size="6")
 class SyntheticNonlinear(SyntheticVectors):
     """The factors through a random network with one hidden layer of ten tanh units, in six dimensions."""
 

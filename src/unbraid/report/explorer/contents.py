@@ -96,6 +96,8 @@ def look_at(
     contents.scores = contents.attempt("Its scores cannot be read.", lambda: _scores(path)) or []
     if run is None:
         return contents
+    if len(run.info["data"].get("shape", (0, 0, 0))) != 3:
+        raise UsageError(f"{path} was trained on vectors, so there are no images to explore; try `unbraid report`")
     contents.attempt("Its record is incomplete.", lambda: _describe(contents, run))
     if contents.attempt("There is no model to look into.", lambda: run.model) is None:
         return contents

@@ -60,7 +60,7 @@ def _image_words(look: Look, place: int) -> str:
 def traversals(look: Look) -> Section | None:
     """What each latent does to the picture."""
     if look.walks is None:
-        if not look.decodes or look.codes is None:
+        if not look.decodes or look.codes is None or look.dataset is None or not look.dataset.has_pictures:
             return None
         text = f"{look.codes.shape[1]:,} latents are too many to walk through one by one on a page."
         return section("What the latents do", note(text, kind="info"), short="Latents")

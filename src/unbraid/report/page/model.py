@@ -161,7 +161,7 @@ def _see(found: Look, run: Run, data: ImageDataset, choices: Choices) -> None:
     if found.names:
         found.factors = data.factors(index)
     found.decodes = type(run.objective).decode is not Objective.decode
-    if not found.decodes:
+    if not found.decodes or not data.has_pictures:
         return
     first = np.unique(index, return_index=True)[1]
     chosen = np.sort(first)[:10]

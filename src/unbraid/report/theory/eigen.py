@@ -53,6 +53,7 @@ def eigen_traversal(
         )
     if start not in ("codes", "image"):
         raise UsageError(f"start must be 'codes' or 'image', got {start!r}")
+    data.need_pictures("a traversal along principal components")
     rng = counter_rng(seed, 0)
     pixels = data.images(data.sample_index(images, rng), rng)
     found = run.describe(pixels, seed=seed)
