@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from unbraid.data import IndependentStream, counter_rng, load, make_stream, names, parse
+from unbraid.data import IndependentStream, Purpose, counter_rng, load, make_stream, names, parse
 from unbraid.errors import UsageError
 
 
@@ -86,3 +86,11 @@ def test_every_name_is_listed_once_with_dashes():
     assert len(names()) == len(set(names()))
     assert all("_" not in name for name in names())
     assert load("mini_sprites").recipe.name == "mini-sprites"
+
+
+def test_purposes_keep_their_numbers():
+    # Runs and populations of earlier versions are resumed with these.
+    numbers = {"STREAM": 0, "INIT": 1, "NOISE": 2, "SECOND": 3, "LABELLED": 4, "PAIRS": 5, "FOUND": 21, "SELECT": 22}
+    numbers |= {"SCORED": 31, "SCORED_LABELS": 32, "SURROGATE": 77}
+    assert {purpose.name: purpose.value for purpose in Purpose} == numbers
+    assert counter_rng(3, 4, Purpose.PAIRS).integers(1 << 60) == counter_rng(3, 4, 5).integers(1 << 60)

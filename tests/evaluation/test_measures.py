@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from unbraid import objectives
-from unbraid.data import IndependentStream, counter_rng, load
+from unbraid.data import IndependentStream, Purpose, counter_rng, load
 from unbraid.errors import UsageError
 from unbraid.evaluation import (
     Disentanglement,
@@ -19,7 +19,6 @@ from unbraid.evaluation import (
 )
 from unbraid.metrics import METRICS, evaluate, udr
 from unbraid.training import train
-from unbraid.training.loop import NOISE
 
 OPTIONS = {"net": "mlp:width=16", "latents": 3}
 
@@ -44,7 +43,7 @@ def test_losses_after_training_are_those_of_the_batches_that_come_next(run, data
     rows = []
     for step in (30, 31):
         images = torch.from_numpy(stream(step).images).permute(0, 3, 1, 2).float() / 255
-        noise = torch.Generator().manual_seed(int(counter_rng(5, step, NOISE).integers(2**63)))
+        noise = torch.Generator().manual_seed(int(counter_rng(5, step, Purpose.NOISE).integers(2**63)))
         with torch.no_grad():
             terms = run.objective.loss(run.model, objectives.Inputs(images), step, noise)
         rows.append((terms.terms["reconstruction"].item(), terms.watched["kl"].item()))

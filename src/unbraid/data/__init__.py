@@ -10,6 +10,7 @@ from unbraid.data.motion.tracks import TrackDataset, Tracks, ranks
 from unbraid.data.motion.transitions import protocol
 from unbraid.data.own import from_arrays, from_npz
 from unbraid.data.part import Indices, Part
+from unbraid.data.purpose import GamePurpose, Purpose
 from unbraid.data.registry import Entry, entry, load, names, parse, register
 from unbraid.data.sets.blobs import Blobs
 from unbraid.data.sets.hadamard import HadamardImages
@@ -46,6 +47,7 @@ __all__ = [
     "FactorDataset",
     "FactorSpace",
     "FewLabelsStream",
+    "GamePurpose",
     "GeneralizedLaplace",
     "HadamardImages",
     "IdentityFactors",
@@ -60,6 +62,7 @@ __all__ = [
     "Perturbation",
     "Perturbed",
     "PixelNoise",
+    "Purpose",
     "SequenceStream",
     "Spheres",
     "Sprites",

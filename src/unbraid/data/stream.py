@@ -7,6 +7,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from unbraid.data.dataset import Dataset
+from unbraid.data.purpose import Purpose
 from unbraid.errors import UsageError
 from unbraid.options import Named, check_options
 from unbraid.registry import Registry
@@ -48,7 +49,7 @@ class Stream(Protocol):
     def __call__(self, step: int) -> Batch: ...
 
 
-def counter_rng(seed: int, step: int, purpose: int = 0) -> np.random.Generator:
+def counter_rng(seed: int, step: int, purpose: int = Purpose.STREAM) -> np.random.Generator:
     """The generator that belongs to (seed, step, purpose); no state is carried from step to step.
 
     Philox is counter based: the step selects a block of 2**64 draws, so neighbouring steps never overlap.

@@ -5,13 +5,11 @@ from dataclasses import replace
 import numpy as np
 
 from unbraid.data.dataset import Dataset
+from unbraid.data.purpose import Purpose
 from unbraid.data.stream import Batch, IndependentStream, counter_rng, register_stream
 from unbraid.errors import UsageError
 
 __all__ = ["FewLabelsStream", "TwoBatchStream"]
-
-SECOND, LABELLED = 3, 4
-"""Purposes of the counter-based generator."""
 
 
 @register_stream("two-batches")
@@ -19,7 +17,7 @@ class TwoBatchStream(IndependentStream):
     """Independent draws as ever, and as many again in ``partners``."""
 
     def __call__(self, step: int) -> Batch:
-        rng = counter_rng(self.seed, step, SECOND)
+        rng = counter_rng(self.seed, step, Purpose.SECOND)
         index = self.dataset.sample_index(self.batch_size, rng)
         return replace(super().__call__(step), partners=self.dataset.images(index, rng))
 
@@ -40,10 +38,12 @@ class FewLabelsStream(IndependentStream):
             raise UsageError(f"data set {dataset.name!r} has no known factors with numbered values to take labels from")
         if not 1 <= labels <= len(dataset):
             raise UsageError(f"labels must lie in 1..{len(dataset)}, the images of {dataset.name!r}; got {labels}")
-        self.labelled: np.ndarray = counter_rng(label_seed, 0, LABELLED).choice(len(dataset), labels, replace=False)
+        self.labelled: np.ndarray = counter_rng(label_seed, 0, Purpose.LABELLED).choice(
+            len(dataset), labels, replace=False
+        )
 
     def __call__(self, step: int) -> Batch:
-        rng = counter_rng(self.seed, step, SECOND)
+        rng = counter_rng(self.seed, step, Purpose.SECOND)
         index = self.labelled[rng.integers(len(self.labelled), size=self.batch_size)]
         partners = self.dataset.images(index, rng)
         return replace(super().__call__(step), partners=partners, partner_factors=self.dataset.factors(index))

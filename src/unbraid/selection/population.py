@@ -14,15 +14,12 @@ from itertools import pairwise
 from typing import Any, Literal
 
 from unbraid import objectives
-from unbraid.data import counter_rng
+from unbraid.data import Purpose, counter_rng
 from unbraid.errors import UsageError
 from unbraid.selection.exploit import ExploitName, best_first, replacements
 from unbraid.selection.hyperparameters import FACTORS, Hyperparameters, Range, default_ranges, draw, explore
 
 __all__ = ["Member", "Population", "Replacement", "Result", "Weights", "converged", "founders", "select", "survivors"]
-
-FOUND, SELECT = 21, 22
-"""Purposes of the controller's random numbers."""
 
 Weights = tuple[int, int]
 """Generation and member in whose folder weights lie."""
@@ -147,7 +144,8 @@ class Replacement:
 def founders(population: Population, seed: int) -> list[Member]:
     """The members of the first generation."""
     return [
-        Member(number, draw(population.searched, counter_rng(seed, number, FOUND))) for number in range(population.size)
+        Member(number, draw(population.searched, counter_rng(seed, number, Purpose.FOUND)))
+        for number in range(population.size)
     ]
 
 
@@ -163,7 +161,7 @@ def select(
     population: Population, members: Sequence[Member], generation: int, seed: int
 ) -> tuple[list[Member], list[Replacement]]:
     """Exploit and explore, once: the members of the next generation, and who was taken over by whom."""
-    rng = counter_rng(seed, generation, SELECT)
+    rng = counter_rng(seed, generation, Purpose.SELECT)
     pairs = replacements(population.exploit, [member.scores for member in members], rng, fraction=population.fraction)
     after, log = list(members), []
     for loser, winner in pairs:

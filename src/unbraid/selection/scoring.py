@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from unbraid.data import ImageDataset, counter_rng
+from unbraid.data import ImageDataset, Purpose, counter_rng
 from unbraid.errors import UsageError, unknown_name
 from unbraid.metrics import METRICS, udr
 from unbraid.options import check_options, parse_name
@@ -25,9 +25,6 @@ from unbraid.training import Run
 __all__ = ["SCORES", "MemberScore", "ScoreFunction", "find_score", "metric_score", "udr_score", "without_place"]
 
 ScoreFunction = Callable[..., "float | MemberScore"]
-
-DRAW, LABELLED = 31, 32
-"""Purposes of the random numbers: which images are scored, and which ones have labels."""
 
 
 @dataclass(frozen=True)
@@ -81,8 +78,8 @@ def without_place(text: str) -> str:
 
 def udr_score(runs: Sequence[Run], data: ImageDataset, *, seed: int = 0, images: int = 1000) -> MemberScore:
     """Unsupervised disentanglement ranking among the models of a member, on images of the current data set."""
-    index = _draw(len(data), images, seed, DRAW)
-    pixels = data.images(index, counter_rng(seed, 0, DRAW))
+    index = _draw(len(data), images, seed, Purpose.SCORED)
+    pixels = data.images(index, counter_rng(seed, 0, Purpose.SCORED))
     found = [run.describe(pixels) for run in runs]
     score = udr([part["mean"] for part in found], [part["kl_per_latent"].mean(axis=0) for part in found], seed=seed)
     return MemberScore(float(score), tuple(float(value) for value in score.parts["per_model"]))
@@ -117,8 +114,12 @@ def metric_score(
     With ``labels`` only that many images, the same ones for all members and generations, have labels: the
     semi-supervised case.
     """
-    index = _draw(len(data), images, seed, DRAW) if labels is None else _draw(len(data), labels, seed, LABELLED)
-    pixels = data.images(index, counter_rng(seed, 0, DRAW))
+    index = (
+        _draw(len(data), images, seed, Purpose.SCORED)
+        if labels is None
+        else _draw(len(data), labels, seed, Purpose.SCORED_LABELS)
+    )
+    pixels = data.images(index, counter_rng(seed, 0, Purpose.SCORED))
     factors = data.factors(index)
     factors = factors[:, [len(np.unique(column)) > 1 for column in factors.T]]
     scores = [float(METRICS[name].score(run.encode(pixels), factors, seed=seed, options=options)) for run in runs]

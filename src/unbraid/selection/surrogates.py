@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unbraid.data import ImageDataset, counter_rng
+from unbraid.data import ImageDataset, Purpose, counter_rng
 from unbraid.errors import UsageError
 from unbraid.files import replace_file
 from unbraid.metrics import Score, mig
@@ -18,9 +18,6 @@ from unbraid.selection.scoring import MemberScore
 from unbraid.training import Run
 
 __all__ = ["Entry", "SurrogateStore", "surrogate_mig", "surrogate_score"]
-
-DRAW = 77
-"""Purpose of the random numbers that draw the scored images."""
 
 
 @dataclass(frozen=True)
@@ -172,7 +169,7 @@ def _draw(entry: Entry, samples: int, seed: int) -> np.ndarray:
     n = len(entry.indices)
     if n <= samples:
         return np.arange(n)
-    rng = counter_rng(seed, 1000 * entry.leaf_run + entry.depth, DRAW)
+    rng = counter_rng(seed, 1000 * entry.leaf_run + entry.depth, Purpose.SURROGATE)
     return np.sort(rng.choice(n, samples, replace=False))
 
 
@@ -180,7 +177,7 @@ def _encode(model: Any, data: ImageDataset, index: np.ndarray, batch_size: int =
     encode: Callable[[np.ndarray], Any] = getattr(model, "encode", model)
     parts = []
     for start in range(0, len(index), batch_size):
-        images = data.images(index[start : start + batch_size], counter_rng(0, start, DRAW))
+        images = data.images(index[start : start + batch_size], counter_rng(0, start, Purpose.SURROGATE))
         parts.append(np.asarray(encode(images)))
     return np.concatenate(parts)
 

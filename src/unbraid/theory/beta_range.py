@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from unbraid.data import ImageDataset, as_floats, counter_rng, make_stream
+from unbraid.data import ImageDataset, Purpose, as_floats, counter_rng, make_stream
 from unbraid.errors import UsageError
 from unbraid.objectives import VAEObjective
 from unbraid.theory.alignment import principal_components
 from unbraid.theory.polarised import Polarisation, polarisation_of
 from unbraid.training import Loop, Moment, numerics
-from unbraid.training.loop import INIT
 from unbraid.training.run import problem_of
 
 __all__ = ["BetaRange", "BetaStage", "beta_range", "linear_betas"]
@@ -125,7 +124,7 @@ def beta_range(
         raise UsageError(f"betas must be two or more positive numbers, got {list(betas)}")
     numerics.setup()
     where = numerics.device(device)
-    generator = torch.Generator().manual_seed(int(counter_rng(seed, 0, INIT).integers(2**63)))
+    generator = torch.Generator().manual_seed(int(counter_rng(seed, 0, Purpose.INIT).integers(2**63)))
     model = objective.build(problem_of(data), generator)
     loop = Loop(objective, model, make_stream(objective.needs, data, batch_size, seed), seed, where)
     rng = counter_rng(seed, 0)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from unbraid.data import Dataset, counter_rng
+from unbraid.data import Dataset, Purpose, counter_rng
 from unbraid.errors import UsageError
 from unbraid.metrics import disentanglement_score, mig
 from unbraid.objectives import Inputs, Objective, Problem
@@ -93,7 +93,7 @@ def fit(
     if min(steps, polish, watch) < 0:
         raise UsageError(f"steps, polish and watch must not be negative, got {steps}, {polish} and {watch}")
     numerics.setup()
-    generator = torch.Generator().manual_seed(int(counter_rng(seed, 0, 1).integers(2**62)))
+    generator = torch.Generator().manual_seed(int(counter_rng(seed, 0, Purpose.INIT).integers(2**62)))
     model = objective.build(Problem(data.shape, len(data)), generator)
     optimizer = objective.optimizers(model)["model"]
     pixels = numerics.to_tensor(data.images(np.arange(len(data))))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from unbraid.data import counter_rng
+from unbraid.data import Purpose, counter_rng
 from unbraid.errors import UsageError
 from unbraid.objectives import Inputs, Objective, Problem
 from unbraid.theory.toys import Toy
@@ -72,7 +72,7 @@ def fit_toy(objective: Objective, toy: Toy, *, steps: int, batch_size: int = 256
     if steps < 1 or batch_size < 0:
         raise UsageError(f"steps must be positive and batch_size not negative, got {steps} and {batch_size}")
     first, second = (torch.from_numpy(x.astype(np.float32))[:, None, None] for x in (toy.seen, toy.later_seen))
-    generator = torch.Generator().manual_seed(int(counter_rng(seed, 0, 1).integers(2**62)))
+    generator = torch.Generator().manual_seed(int(counter_rng(seed, 0, Purpose.INIT).integers(2**62)))
     model = objective.build(Problem((1, first.shape[-1], 1), len(first)), generator)
     optimizers = objective.optimizers(model)
     losses = []

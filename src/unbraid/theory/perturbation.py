@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from torch.optim import Adam
 
 from unbraid import nets
-from unbraid.data import Dataset, Perturbation, counter_rng, fold, unit_factors
+from unbraid.data import Dataset, GamePurpose, Perturbation, counter_rng, fold, unit_factors
 from unbraid.errors import UsageError
 from unbraid.objectives import VAEObjective
 from unbraid.training import Run, numerics
@@ -134,14 +134,14 @@ def train_perturbation(
         raise UsageError(f"epsilon must lie between 1/255 and 0.5, got {epsilon}")
     numerics.setup()
     game = _Game(entangled, disentangled, data, epsilon, samples, learning_rate, net, width, seed)
-    held_out = game.batch(0, 512, purpose=3)
+    held_out = game.batch(0, 512, purpose=GamePurpose.HELD_OUT)
     for step in range(warm_up):
-        game.move_decoders(game.batch(step, batch_size, purpose=6))
+        game.move_decoders(game.batch(step, batch_size, purpose=GamePurpose.WARM_UP))
     gaps = [(0, game.gap(held_out))]
     for step in range(steps):
         for part in range(decoder_steps):
-            game.move_decoders(game.batch(step * decoder_steps + part, batch_size, purpose=1))
-        game.move_pattern(game.batch(step, batch_size, purpose=2))
+            game.move_decoders(game.batch(step * decoder_steps + part, batch_size, purpose=GamePurpose.DECODERS))
+        game.move_pattern(game.batch(step, batch_size, purpose=GamePurpose.PATTERN))
         if (step + 1) % check_every == 0 or step + 1 == steps:
             gaps.append((step + 1, game.gap(held_out)))
             if tell is not None:
@@ -178,8 +178,8 @@ class _Game:
             samples,
             seed,
         )
-        self.noise = torch.Generator().manual_seed(int(counter_rng(seed, 0, 5).integers(2**62)))
-        weights = torch.Generator().manual_seed(int(counter_rng(seed, 0, 4).integers(2**62)))
+        self.noise = torch.Generator().manual_seed(int(counter_rng(seed, 0, GamePurpose.NOISE).integers(2**62)))
+        weights = torch.Generator().manual_seed(int(counter_rng(seed, 0, GamePurpose.INIT).integers(2**62)))
         self.net = PerturbationNet(len(data.factor_names), data.shape, net, width, weights)
         decoders = [p for group in self.groups for codec in group for p in codec.decoder.parameters()]
         self.decoders = Adam(decoders, lr=learning_rate, eps=1e-7)

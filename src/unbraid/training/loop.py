@@ -14,16 +14,13 @@ import torch
 from torch import nn
 from torch.optim import Optimizer
 
-from unbraid.data import Batch, Stream, counter_rng
+from unbraid.data import Batch, Purpose, Stream, counter_rng
 from unbraid.errors import UsageError
 from unbraid.objectives import Inputs, Objective, Terms
 from unbraid.training import numerics
 from unbraid.training.history import Means
 
 __all__ = ["Diverged", "Hook", "Loop", "Moment", "run_hooks", "stop_requests"]
-
-INIT, NOISE = 1, 2
-"""Purposes of the counter-based generator beside the stream's own (0)."""
 
 
 class Diverged(UsageError):
@@ -107,7 +104,7 @@ class Loop:
 
     def seed_noise(self, step: int) -> None:
         """Put the noise generator to where it belongs at a step: no state is carried over."""
-        self.noise.manual_seed(int(counter_rng(self.seed, step, NOISE).integers(2**63)))
+        self.noise.manual_seed(int(counter_rng(self.seed, step, Purpose.NOISE).integers(2**63)))
 
     def state(self) -> dict[str, Any]:
         """What a checkpoint must hold beside tensors."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from unbraid.data import ImageDataset, Stream, counter_rng, make_stream
+from unbraid.data import ImageDataset, Purpose, Stream, counter_rng, make_stream
 from unbraid.errors import UsageError
 from unbraid.files import exclusive, write_json
 from unbraid.objectives import Objective
@@ -18,7 +18,7 @@ from unbraid.progress import Progress, ProgressKind
 from unbraid.training import numerics
 from unbraid.training.checkpoint import load_training, save_checkpoint
 from unbraid.training.folder import identity, make_folder, open_or_begin, sweep
-from unbraid.training.loop import INIT, Diverged, Hook, Loop, run_hooks, stop_requests
+from unbraid.training.loop import Diverged, Hook, Loop, run_hooks, stop_requests
 from unbraid.training.records import Records
 from unbraid.training.run import CHECKPOINT, INFO, problem_of
 from unbraid.training.start import Start
@@ -54,7 +54,7 @@ def open_session(
         asked = identity(objective, dataset, seed, batch_size, log_every, own_stream=stream is not None)
         info = open_or_begin(folder, objective, asked, start, fresh)
         info["arithmetic"] = arithmetic
-        generator = torch.Generator().manual_seed(int(counter_rng(seed, 0, INIT).integers(2**63)))
+        generator = torch.Generator().manual_seed(int(counter_rng(seed, 0, Purpose.INIT).integers(2**63)))
         loop = Loop(
             objective,
             objective.make_model(problem_of(dataset), generator),

@@ -5,13 +5,11 @@ import numpy as np
 from unbraid.data.accepted import accepted
 from unbraid.data.dataset import Dataset
 from unbraid.data.motion.transitions import Protocol, protocol
+from unbraid.data.purpose import Purpose
 from unbraid.data.stream import Batch, counter_rng, register_stream
 from unbraid.errors import UsageError
 
 __all__ = ["PairStream", "SequenceStream"]
-
-PAIRS = 5
-"""Purpose of the counter-based generator."""
 
 
 @register_stream("pairs")
@@ -40,7 +38,7 @@ class PairStream:
         self.protocol = None if dataset.has_transitions else _on_grid(dataset, protocol, rate, frozen)
 
     def __call__(self, step: int) -> Batch:
-        rng = counter_rng(self.seed, step, PAIRS)
+        rng = counter_rng(self.seed, step, Purpose.PAIRS)
         if self.protocol is None:
             images, partners, index = self.dataset.pair_images(self.batch_size, rng)
         else:
@@ -84,7 +82,7 @@ class SequenceStream(PairStream):
 
     def _draw(self, step: int) -> tuple[np.ndarray, np.ndarray]:
         """Positions ``[sequences, length]`` and their images."""
-        rng = counter_rng(self.seed, step, PAIRS)
+        rng = counter_rng(self.seed, step, Purpose.PAIRS)
         count = self.batch_size // (self.length - 1)
         if self.protocol is None:
             index = self.dataset.draw_chains(count, self.length, rng)
