@@ -6,7 +6,19 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from unbraid.data import IdentityFactors, IndependentStream, MiniSprites, Wrapper, colored, entry, load, noisy, scream
+from unbraid.data import (
+    IdentityFactors,
+    IndependentStream,
+    MiniSprites,
+    PairStream,
+    Wrapper,
+    colored,
+    entry,
+    from_arrays,
+    load,
+    noisy,
+    scream,
+)
 from unbraid.data.render.painting import background_picture, invented_painting
 from unbraid.errors import UsageError
 
@@ -209,3 +221,23 @@ def test_the_catalogue_knows_every_variant(prefix, base):
     assert known.files == plain.files
     assert set(plain.card.traps) < set(known.card.traps)
     assert "Locatello" in known.card.citation
+
+
+@pytest.mark.parametrize("variant", [colored, noisy, scream])
+def test_variants_of_labelled_images_and_of_parts_keep_what_they_have(variant):
+    # Digits made black and white: classes but no factors; and a part of sprites: factors but no grid.
+    digits = load("digits8")
+    bits = from_arrays(digits.images(np.arange(100)) > 100, labels=digits.labels(np.arange(100)))
+    shown = variant(bits)
+    rng = np.random.default_rng(0)
+    assert shown.images([0, 1, 2], rng).shape == (3, 8, 8, 3)
+    assert (shown.labels() == digits.labels(np.arange(100))).all()
+    assert not shown.has_factors
+    part = load("mini-sprites").part(slice(0, 400))
+    moving = variant(part)
+    batch = PairStream(moving, 6, 0)(0)
+    assert batch.partners.shape == (6, 64, 64, 3)
+    assert (batch.factors == part.factors(batch.index)).all()
+    inner = moving.part([5, 3])
+    assert (inner.factors([1]) == part.factors([3])).all()
+    assert inner.stochastic

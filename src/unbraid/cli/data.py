@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as jsonlib
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -74,24 +75,24 @@ def data_show(
         if json:
             print(jsonlib.dumps(_summary(entry) | {"card": asdict(entry.card), "sheet": None}, indent=2))
         else:
-            _print_card(entry.name, entry.card, entry.images, entry.size, entry.space)
+            _print_card(entry.name, entry.card, entry.images, entry.size, _factor_list(entry.space))
             print(f"\nnot on disk: unbraid data get {entry.name}", file=sys.stderr)
         return
     from unbraid.report.sheet import contact_sheet
 
     dataset = data.load(name)
     sheet = contact_sheet(dataset, out or Path(f"{dataset.name}.png")) if dataset.has_pictures else None
-    space = dataset.space
+    factors = _factor_rows(dataset.factor_names, dataset.factor_sizes, dataset.factor_kinds)
     size = "x".join(map(str, dataset.shape))
     if json:
-        summary = {"name": dataset.name, "images": len(dataset), "size": size, "factors": _factor_list(space)}
+        summary = {"name": dataset.name, "images": len(dataset), "size": size, "factors": factors}
         print(
             jsonlib.dumps(
                 summary | {"card": asdict(dataset.card), "sheet": None if sheet is None else str(sheet)}, indent=2
             )
         )
         return
-    _print_card(dataset.name, dataset.card, len(dataset), size, space)
+    _print_card(dataset.name, dataset.card, len(dataset), size, factors)
     if dataset.has_labels:
         print(f"\nclasses: {', '.join(dataset.classes)}")
     if sheet is not None:
@@ -162,7 +163,13 @@ def _factors(space: data.FactorSpace | None) -> str:
 def _factor_list(space: data.FactorSpace | None) -> list[dict[str, Any]]:
     if space is None:
         return []
-    rows = zip(space.names, space.sizes, space.kinds, strict=True)
+    return _factor_rows(space.names, space.sizes, space.kinds)
+
+
+def _factor_rows(names: Sequence[str], sizes: Sequence[int] | None, kinds: Sequence[str]) -> list[dict[str, Any]]:
+    """What is told of each factor; a measured one has no number of values."""
+    counts: Sequence[int | None] = sizes or [None] * len(names)
+    rows = zip(names, counts, kinds, strict=True)
     return [{"name": name, "size": size, "kind": kind} for name, size, kind in rows]
 
 
@@ -179,7 +186,7 @@ def _summary(entry: data.Entry) -> dict[str, Any]:
     }
 
 
-def _print_card(name: str, card: data.Card, images: int | None, size: str, space: data.FactorSpace | None) -> None:
+def _print_card(name: str, card: data.Card, images: int | None, size: str, factors: list[dict[str, Any]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
@@ -196,12 +203,12 @@ def _print_card(name: str, card: data.Card, images: int | None, size: str, space
     for key, value in rows:
         facts.add_row(key, Text(value))
     console.print(facts)
-    if space is not None:
+    if factors:
         table = Table(box=None, pad_edge=False, header_style="bold")
         for heading in ("factor", "values", "kind"):
             table.add_column(heading, justify="right" if heading == "values" else "left")
-        for row in _factor_list(space):
-            table.add_row(row["name"], str(row["size"]), row["kind"])
+        for row in factors:
+            table.add_row(row["name"], str(row["size"] or "measured"), row["kind"])
         console.print()
         console.print(table)
 

@@ -215,7 +215,9 @@ def _draw_matrices(
 
     matrices = {title: scores[name].parts[part] for title, (name, part) in MATRICES.items() if name in scores}
     if matrices and dataset.has_factors:
-        save_matrices(matrices, dataset.factor_names, path / "factors.png", kl_per_latent)
+        # In a part some factors may stand still; scores leave them out and say which ones they kept.
+        kept = next(iter(scores.values())).settings.get("factors", dataset.factor_names)
+        save_matrices(matrices, kept, path / "factors.png", kl_per_latent)
         if not quiet:
             print(f"wrote {path / 'factors.png'}")
 

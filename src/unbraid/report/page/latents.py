@@ -130,12 +130,14 @@ def information(look: Look) -> Section | None:
 def matrix(look: Look, name: str, part: str, title: str) -> Html | None:
     """One score's matrix of latents and factors, or nothing if it was not computed or does not fit."""
     score = (look.scores or {}).get(name)
-    values = None if score is None else np.asarray(score.parts.get(part, ()), dtype=float)
-    if values is None or values.ndim != 2 or values.shape[1] != len(look.names):
+    if score is None:
+        return None
+    values, names = np.asarray(score.parts.get(part, ()), dtype=float), score.settings.get("factors", look.names)
+    if values.ndim != 2 or values.shape[1] != len(names):
         return None
     order = look.order(len(values))[:_ROWS]
     dead = None if look.active is None or len(look.active) != len(values) else [not look.active[j] for j in order]
-    return heat_table(values[order], [f"z{j}" for j in order], look.names, title, faded=dead)
+    return heat_table(values[order], [f"z{j}" for j in order], names, title, faded=dead)
 
 
 def matching(look: Look) -> Section | None:

@@ -20,8 +20,9 @@ def match(look: Look) -> dict[str, tuple[int, float]]:
     score = (look.scores or {}).get("mcc")
     if score is not None and look.names:
         codes, strengths = (np.atleast_1d(np.asarray(score.parts.get(k, ()))) for k in ("code_of_factor", "per_factor"))
-        if len(codes) == len(strengths) == len(look.names) and _fits(look, codes):
-            return {name: (int(c), float(s)) for name, c, s in zip(look.names, codes, strengths, strict=True)}
+        names = score.settings.get("factors", look.names)
+        if len(codes) == len(strengths) == len(names) and _fits(look, codes):
+            return {name: (int(c), float(s)) for name, c, s in zip(names, codes, strengths, strict=True)}
     if look.codes is None or look.factors is None:
         return {}
     moving = np.ptp(look.factors, axis=0) > 0
