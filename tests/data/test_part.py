@@ -220,7 +220,7 @@ def test_a_part_in_which_nothing_moves_is_refused():
     # Only one of 12 places: every step of LAP leaves it.
     line = from_arrays(np.arange(12, dtype=np.uint8)[:, None, None], factors=np.arange(12)[:, None])
     with pytest.raises(UsageError, match="too few to train on"):
-        PairStream(line.part([5]), 8, 0)(0)
+        PairStream(line.part([5]), 8, 0)
 
 
 def test_pairs_of_parts_of_tracks_follow_the_tracks():

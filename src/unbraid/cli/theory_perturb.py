@@ -60,8 +60,7 @@ def theory_perturb(
     from unbraid.data import Perturbed, load
 
     dataset = load(data)
-    if dataset.space is None:
-        raise UsageError(f"data set {data!r} has no factors; a perturbation is a function of them")
+    dataset.need_space("a perturbation, which is a function of all factors,")
     if (out / "perturbation.json").exists():
         raise UsageError(
             f"{out} holds a perturbation already: use it as perturbed:source={out}, or choose another --out"
@@ -88,7 +87,7 @@ def theory_perturb(
     if entangled:
         chosen = Alignments([open_run(run) for run in entangled], [open_run(run) for run in disentangled], {})
     else:
-        count = len(dataset.space.sizes) if latents is None else latents
+        count = len(dataset.factor_names) if latents is None else latents
         objective = BetaVAE(beta=beta, latents=count, net=net, learning_rate=learning_rate)
         runs = train_restarts(objective, dataset, out / "restarts", restarts=restarts, steps=steps, say=say)
         chosen = pick_alignments(runs, dataset, ensemble=ensemble, seed=seed)

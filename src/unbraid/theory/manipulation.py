@@ -164,9 +164,7 @@ def manipulation_trials(
     plan = PLANS.get(name, OTHER_PLAN)
     plan = plan if beta is None else replace(plan, beta=beta)
     base = load(data)
-    if base.space is None:
-        raise UsageError(f"data set {data!r} has no factors to separate")
-    latents = len(base.space.sizes)
+    latents = len(base.need_space("a perturbation, which is a function of all factors,").sizes)
     shared: dict[str, Any] = {"latents": latents, "net": net, "learning_rate": 1e-3}
     source, made_by = folder / "perturbation", {"restarts": restarts, "pattern_steps": pattern_steps, **asdict(plan)}
     if (source / "perturbation.json").exists():

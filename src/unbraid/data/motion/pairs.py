@@ -12,6 +12,10 @@ from unbraid.errors import UsageError
 __all__ = ["PairStream", "SequenceStream"]
 
 
+TRIAL = 32
+"""How many pairs a stream must find in a part before it is taken."""
+
+
 @register_stream("pairs")
 class PairStream:
     """Pairs of images, the second one step after the first: ``images`` and ``partners``, ``batch_size`` of each.
@@ -36,15 +40,20 @@ class PairStream:
             raise UsageError(f"batch_size must be at least 1, got {batch_size}")
         self.dataset, self.batch_size, self.seed = dataset, batch_size, seed
         self.protocol = None if dataset.has_transitions else _on_grid(dataset, protocol, rate, frozen)
+        if dataset.space is None:
+            self._positions(TRIAL, counter_rng(seed, 0, Purpose.PAIRS))  # a part may hold no pairs: say so at once
 
     def __call__(self, step: int) -> Batch:
         rng = counter_rng(self.seed, step, Purpose.PAIRS)
-        if self.protocol is None:
-            images, partners, index = self.dataset.pair_images(self.batch_size, rng)
-        else:
-            index, second = _walks(self.dataset, self.protocol, self.batch_size, 2, rng).T
-            images, partners = self.dataset.pairs_at(index, second, rng)
+        index, second = self._positions(self.batch_size, rng)
+        images, partners = self.dataset.pairs_at(index, second, rng)
         return Batch(images, index=index, factors=self._factors(index), partners=partners)
+
+    def _positions(self, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        if self.protocol is None:
+            return self.dataset.draw_pairs(n, rng)
+        first, second = _walks(self.dataset, self.protocol, n, 2, rng).T
+        return first, second
 
     def _factors(self, index: np.ndarray) -> np.ndarray | None:
         return self.dataset.factors(index) if self.dataset.has_factors else None
