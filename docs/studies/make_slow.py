@@ -11,6 +11,7 @@ from pathlib import Path
 import polars as pl
 from scipy.stats import ttest_ind_from_stats
 
+from unbraid.evaluation import Verdict, told, verdict
 from unbraid.study import Study, open_study, write_table
 from unbraid.study.analysis import (
     markdown_scores,
@@ -95,40 +96,30 @@ def report(name: str, table: pl.DataFrame, rivals: pl.DataFrame, priors: pl.Data
 
 def verdicts(everything: pl.DataFrame, rivals: pl.DataFrame, priors: pl.DataFrame) -> str:
     """The claims of the paper, one line each with the numbers that decide it."""
-    lines = []
+    judged: list[tuple[str, Verdict]] = []
     for title, scores in (("its rivals", rivals), ("other priors", priors)):
         ranks = dict(mean_ranks(scores).select("method", "mean_rank").iter_rows())
         best = min(ranks, key=lambda method: ranks[method])
-        told = ", ".join(f"{method} {rank:.2f}" for method, rank in ranks.items())
+        shown = ", ".join(f"{method} {rank:.2f}" for method, rank in ranks.items())
         cells = mean_ranks(scores)["cells"][0]
         tests = rank_tests(scores).filter((pl.col("first") == SLOW) | (pl.col("second") == SLOW))
         other = pl.when(pl.col("first") == SLOW).then(pl.col("second")).otherwise(pl.col("first"))
         values = tests.select(other, "p_value").iter_rows()
         chance = ", ".join(f"{method} {value:.3f}" for method, value in values)
-        lines.append(
-            f"**SlowVAE has the best mean rank among {title}**: {yes(best == SLOW)}. Mean ranks over {cells} cells: "
-            f"{told}. Permutation tests against SlowVAE: p = {chance}."
-        )
+        sentence = f"Mean ranks over {cells} cells: {shown}. Permutation tests against SlowVAE: p = {chance}."
+        judged.append((f"SlowVAE has the best mean rank among {title}", verdict(best == SLOW, sentence, **ranks)))
     for words, others in (
         ("SlowVAE is ahead of its rivals in MCC", RIVALS),
         ("A Laplace prior is ahead of normal ones in MCC", NORMAL),
     ):
         for data in everything["data"].unique(maintain_order=True):
-            ahead = [against(everything, data, other) for other in others]
-            lines.append(
-                f"**{words} on `{data}`**: {settled(ahead)}. Differences in percent: "
-                + ", ".join(
-                    f"to {other} {100 * difference:+.1f} (p = {value:.3f})"
-                    for other, (difference, value) in zip(others, ahead, strict=True)
-                )
-                + "."
-            )
+            ahead = {other: against(everything, data, other) for other in others}
+            judged.append((f"{words} on `{data}`", settled(ahead)))
     if {LAP, UNI} <= set(everything["data"]):
-        means = [cell(everything, data, SLOW)["mean"] for data in (LAP, UNI)]
-        lines.append(
-            f"**Steps as sparse as the prior expects (LAP) serve SlowVAE better than uniform ones (UNI)**: "
-            f"{yes(means[0] > means[1])}. MCC {100 * means[0]:.1f} against {100 * means[1]:.1f}."
-        )
+        lap, uni = (cell(everything, data, SLOW)["mean"] for data in (LAP, UNI))
+        claim = "Steps as sparse as the prior expects (LAP) serve SlowVAE better than uniform ones (UNI)"
+        judged.append((claim, verdict(lap > uni, f"MCC {100 * lap:.1f} against {100 * uni:.1f}.", lap=lap, uni=uni)))
+    lines = [f"**{claim}**: {'. '.join(told(found))}" for claim, found in judged]
     return "\n".join(wrap("- " + line, "  ") for line in lines)
 
 
@@ -143,17 +134,15 @@ def cell(scores: pl.DataFrame, data: str, method: str) -> dict[str, float]:
     return scores.filter(data=data, metric="mcc", method=method).row(0, named=True)
 
 
-def yes(fact: bool) -> str:
-    return "yes" if fact else "no"
-
-
-def settled(differences: list[tuple[float, float]]) -> str:
-    """A claim about several differences, each with its p-value: what the seeds say of it."""
-    if all(difference > 0 and value < 0.05 for difference, value in differences):
-        return "yes"
-    if any(difference < 0 and value < 0.05 for difference, value in differences):
-        return "no"
-    return "open, " + ("though ahead of all" if min(differences)[0] > 0 else "three seeds do not decide it")
+def settled(ahead: dict[str, tuple[float, float]]) -> Verdict:
+    """A claim about differences to several methods, each with its p-value: what the seeds say of it."""
+    holds = None
+    if all(difference > 0 and value < 0.05 for difference, value in ahead.values()):
+        holds = True
+    if any(difference < 0 and value < 0.05 for difference, value in ahead.values()):
+        holds = False
+    shown = (f"to {other} {100 * difference:+.1f} (p = {value:.3f})" for other, (difference, value) in ahead.items())
+    return verdict(holds, f"Differences in percent: {', '.join(shown)}.", **{name: d for name, (d, _) in ahead.items()})
 
 
 def wrap(text: str, indent: str = "") -> str:

@@ -1,5 +1,7 @@
 """The measures that come with the library, held against the same numbers by hand."""
 
+import json
+
 import numpy as np
 import pytest
 import torch
@@ -9,11 +11,15 @@ from unbraid.data import IndependentStream, Purpose, counter_rng, load
 from unbraid.errors import UsageError
 from unbraid.evaluation import (
     Disentanglement,
+    Measure,
     Summary,
+    get,
     losses_after_training,
     make,
     measure,
     measure_group,
+    names,
+    settings_of,
     shared_codes,
     summarise,
 )
@@ -159,3 +165,15 @@ def test_shared_codes_are_mean_codes_of_the_same_images(run, data):
     np.testing.assert_allclose(codes, run.encode(images), rtol=1e-5, atol=1e-6)
     assert kl.shape == (3,)
     assert (kl > 0).all()
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_measure_says_what_it_is_and_comes_back_from_its_settings(name):
+    cls = get(name)
+    assert cls.name == name
+    assert cls.title
+    assert cls.__doc__
+    assert cls.needs or cls.applies is Measure.applies  # whoever is turned away hears why
+    settings = json.loads(json.dumps(settings_of(cls())))
+    assert make(name, settings) == cls()
+    assert cls.__hash__ is not None

@@ -260,6 +260,29 @@ def test_downstream_pairs_leave_out_runs_without_a_result():
     assert len(downstream_pairs(table)) == 2 * 36 * 4
 
 
+# Tables with more conditions
+
+
+def on(table: pl.DataFrame, *names: str | None) -> pl.DataFrame:
+    """The same runs measured on several data sets, ``None`` being their own; scores grow with the place in the list."""
+    parts = [table.with_columns(pl.col(*METRICS) + k, on=pl.lit(name, pl.String)) for k, name in enumerate(names)]
+    return pl.concat(parts)
+
+
+@pytest.mark.parametrize("names", [(None, "dots"), ("training", "dots"), ("dots",)])
+def test_analyses_look_at_runs_on_their_own_data_or_on_the_only_other(names):
+    table = full_table(seeds=2)
+    assert metric_agreement(on(table, *names)).equals(metric_agreement(table))
+
+
+def test_rows_of_other_conditions_are_left_out():
+    table = full_table(seeds=2)
+    more = table.with_columns(representation=pl.lit(None, pl.String), severity=pl.lit(3))
+    mixed = pl.concat([table.with_columns(severity=pl.lit(None, pl.Int32)), more])
+    assert correlation_of_codes(mixed).equals(correlation_of_codes(table))
+    assert metric_agreement(mixed).equals(metric_agreement(table))
+
+
 # Bad tables
 
 
@@ -278,6 +301,8 @@ def test_downstream_pairs_leave_out_runs_without_a_result():
         (lambda t: correlation_pairs(t.filter(representation="mean")), "needs mean and sampled"),
         (lambda t: correlation_pairs(pl.concat([t, t])), "several rows for one run"),
         (lambda t: transfer_between_data(t, pairing="seeds"), "pairing must be"),
+        (lambda t: metric_agreement(t.drop("representation")), "no codes were scored"),
+        (lambda t: metric_agreement(on(t, "dots", "mpi3d")), "scores on dots, mpi3d; keep one of them"),
     ],
 )
 def test_a_table_that_does_not_do_is_explained(call, message):

@@ -59,7 +59,7 @@ def evaluate_run(run: Run, evaluations: Sequence[Evaluation], load: Callable[[st
 
 def is_evaluated(run: Path, evaluations: Sequence[Evaluation]) -> bool:
     """Whether a run's folder holds the answers of just these measures."""
-    if not (run / EVALUATION).exists():
+    if not (run / EVALUATION).exists() or not (run / "run.json").exists():
         return False
     record = read_json(run / EVALUATION)
     asked = [entry.to_json() for entry in evaluations]
