@@ -136,6 +136,7 @@ def test_udr_compares_runs_that_differ_in_the_seed_alone(runs, capsys):
     found = json.loads(capsys.readouterr().out)
     values = [one["measures"]["udr"]["rows"][0]["scores"]["udr"] for one in found]
     assert all(0 <= value <= 1 for value in values)
+    assert [json.loads((run / "scores.json").read_text()) for run in runs] == found
     assert unbraid("evaluate", runs[0], "--measures", "udr") == 0
     assert "none of the runs differs in the seed alone" in capsys.readouterr().err
 

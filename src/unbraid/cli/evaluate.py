@@ -170,6 +170,7 @@ def _compare(
     """Ask the group measures of those runs that differ in the seed alone."""
     from unbraid.data import load
     from unbraid.evaluation import GroupMeasure, group_runs, measure_group
+    from unbraid.files import write_json
     from unbraid.training import open_run
 
     compared = [one for one in asked if isinstance(one, GroupMeasure)]
@@ -188,6 +189,7 @@ def _compare(
                 continue
             for position, answer in zip(group, measure_group(members, dataset, one, seed=seed), strict=True):
                 results[position]["measures"][one.name] = _as_json(answer)
+                write_json(paths[position] / "scores.json", results[position])
                 if not quiet:
                     print_head(runs[position], dataset)
                     print_rows(answer)

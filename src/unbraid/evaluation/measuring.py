@@ -144,7 +144,7 @@ def group_runs(runs: Sequence[Run]) -> list[list[int]]:
     for position, run in enumerate(runs):
         info = run.info
         about = [info["objective"]["name"], info["objective"]["options"], info["data"]["fingerprint"]]
-        key = json.dumps([*about, info.get("batch_size"), info["step"]], sort_keys=True, default=str)
+        key = json.dumps([*about, info.get("batch_size"), info["step"], info.get("start")], sort_keys=True, default=str)
         groups.setdefault(key, []).append(position)
     return list(groups.values())
 
