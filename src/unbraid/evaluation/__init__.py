@@ -1,5 +1,6 @@
 """What is asked of finished runs: measures with their settings, stored answers, and verdicts on them."""
 
+from unbraid.evaluation.accuracy import Accuracy, accuracy, wilson
 from unbraid.evaluation.base import (
     Condition,
     GroupMeasure,
@@ -27,6 +28,8 @@ from unbraid.evaluation.measuring import (
     rows_to_json,
 )
 from unbraid.evaluation.models import Function, representations_of
+from unbraid.evaluation.predictions import Predictions, class_names, predict_classes, predict_factors, scaled_factors
+from unbraid.evaluation.regression import R2, factor_variances
 from unbraid.evaluation.summary import ACTIVE, Summary, SummaryMeasure, summarise
 from unbraid.evaluation.titles import title
 from unbraid.evaluation.udr import UDR, shared_codes
@@ -38,7 +41,9 @@ import_modules(__name__)
 __all__ = [
     "ACTIVE",
     "FOLDER",
+    "R2",
     "UDR",
+    "Accuracy",
     "Condition",
     "Disentanglement",
     "Function",
@@ -46,11 +51,15 @@ __all__ = [
     "Losses",
     "Measure",
     "Measured",
+    "Predictions",
     "Row",
     "Scores",
     "Summary",
     "SummaryMeasure",
     "Verdict",
+    "accuracy",
+    "class_names",
+    "factor_variances",
     "get",
     "group_runs",
     "losses_after_training",
@@ -58,6 +67,8 @@ __all__ = [
     "measure",
     "measure_group",
     "names",
+    "predict_classes",
+    "predict_factors",
     "read_measures",
     "read_rows",
     "read_share",
@@ -65,10 +76,12 @@ __all__ = [
     "representations_of",
     "rows_to_json",
     "say",
+    "scaled_factors",
     "settings_of",
     "shared_codes",
     "summarise",
     "title",
     "told",
     "verdict",
+    "wilson",
 ]
