@@ -131,7 +131,7 @@ def _evaluate_run(
     with _status(quiet) as clock:
         answers = measure(run, dataset, asked, seed=seed, progress=clock)
     for one in asked:
-        if one.name not in answers and (not usual or one.name == "disentanglement"):
+        if one.name not in answers and (not usual or (one.name == "disentanglement" and not run.can("predict"))):
             print(f"{one.name} does not apply to {path} on {dataset.name}: it needs {one.needs}", file=sys.stderr)
     found = answers.get("summary")
     summary = None if found is None else Summary.from_scores(found.scores(), found.measure.images)  # type: ignore[attr-defined]

@@ -125,6 +125,7 @@ def _tell(run: Run, json: bool) -> None:
     numbers = ", ".join(f"{name} {value:.4g}" for name, value in last.items() if name != "step" and value is not None)
     print(f"{info['status']} at step {info['step']} after {info['seconds']:.0f} s: {numbers or 'no history row yet'}")
     if run.finished:
-        print(f"next: unbraid evaluate {run.path}   or   unbraid traverse {run.path}")
+        look = "traverse" if run.can("decode") else "report"
+        print(f"next: unbraid evaluate {run.path}   or   unbraid {look} {run.path}")
     else:
         print("the same command again goes on from here")

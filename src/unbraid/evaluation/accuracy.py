@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -30,6 +30,7 @@ class Accuracy(Measure):
     """Share of images whose class has the highest score, with a 95 % interval, per class, and what is confused."""
 
     title = "Accuracy"
+    titles: ClassVar[Mapping[str, str]] = {"accuracy": "accuracy", "cross_entropy": "cross-entropy"}
     needs = "a model that predicts classes, and data with classes"
     images: int = 10_000
     """At most so many images, drawn without repetition; all of smaller data sets."""

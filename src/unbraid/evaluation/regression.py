@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -30,6 +30,7 @@ class R2(Measure):
     """
 
     title = "R²"
+    titles: ClassVar[Mapping[str, str]] = {"squared_error": "squared error"}
     needs = "a model that predicts factors, and data with these factors"
     images: int = 10_000
     """At most so many images, drawn without repetition; all of smaller data sets."""

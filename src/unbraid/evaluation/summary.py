@@ -96,7 +96,7 @@ class SummaryMeasure(Measure):
     """How many are drawn."""
 
     def applies(self, run: Run, data: ImageDataset) -> bool:
-        return describes(run)
+        return describes(run) and run.can("encode")
 
     def rows(self, run: Run, data: ImageDataset, seed: int) -> Iterator[Row]:
         found = summarise(run, data, images=self.images, seed=seed)

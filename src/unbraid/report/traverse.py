@@ -53,6 +53,12 @@ def traverse(
         raise UsageError(f"kind must be prior, posterior or range, got {kind!r}")
     if values < 2 or not reach > 0:
         raise UsageError(f"values must be at least 2 and reach positive, got {values} and {reach}")
+    for ability in ("encode", "decode"):
+        if not run.can(ability):
+            raise UsageError(
+                f"{run.path} has no latents to walk along: a model trained by {run.objective.name!r} does not "
+                f"{ability}; `unbraid report {run.path}` shows what it does"
+            )
     data.need_pictures("a traversal")
     rng = counter_rng(seed, 0)
     sample = data.images(data.sample_index(1000, rng), rng)

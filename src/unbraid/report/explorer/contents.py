@@ -10,9 +10,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from unbraid import objectives
 from unbraid.data import ImageDataset, counter_rng
 from unbraid.errors import UsageError
-from unbraid.evaluation import ACTIVE
+from unbraid.evaluation import ACTIVE, measure
 from unbraid.files import read_json
 from unbraid.metrics import mig
 from unbraid.report.explorer.networks import decoder_onnx, encoder_onnx
@@ -26,6 +27,8 @@ __all__ = ["FILES", "Contents", "look_at"]
 FILES = (INFO, CHECKPOINT, HISTORY, "evaluations.csv", "scores.json", EVALUATION)
 """Files of a run that the page tells about; the first three belong to every run."""
 BINS = 40
+JUDGED = 5000
+"""Images that predictions are judged on."""
 Result = TypeVar("Result")
 
 
@@ -102,6 +105,15 @@ def look_at(
     if contents.attempt("There is no model to look into.", lambda: run.model) is None:
         return contents
     data = contents.attempt("The images cannot be shown.", lambda: load_data(run))
+    if data is not None and run.can("predict"):
+        contents.scores += contents.attempt("Its predictions cannot be judged.", lambda: _judge(run, data, seed)) or []
+    if not run.can("encode"):
+        does = "predicts and " if run.can("predict") else ""
+        detail = f"It {does}has no codes: there is nothing to move here. `unbraid report {path}` shows what it does."
+        contents.problems.append(
+            {"what": f"This is a {objectives.title(run.objective.name).lower()}.", "detail": detail}
+        )
+        return contents
     if data is not None:
         contents.attempt("Its codes cannot be shown.", lambda: _measure(contents, run, data, images, sample, seed))
     latents = len(contents.latents) or getattr(run.objective, "latents", 0)
@@ -111,6 +123,13 @@ def look_at(
     if contents.decoder is not None:
         contents.encoder = contents.attempt("Own images cannot be encoded.", lambda: encoder_onnx(run))
     return contents
+
+
+def _judge(run: Run, data: ImageDataset, seed: int) -> list[tuple[str, float, float | None]]:
+    """Accuracy or R² on the data, where the truth is known."""
+    found = measure(run, data, f"accuracy:images={JUDGED},r2:images={JUDGED}", seed=seed)
+    scores = {name: score for one in found.values() for name, score in one.scores().items()}
+    return [(name, float(scores[name]), 1.0) for name in ("accuracy", "r2") if name in scores]
 
 
 def _describe(contents: Contents, run: Run) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["ANSWERS", "COMPARED", "RUN", "STUDY"]
+__all__ = ["ANSWERS", "COMPARED", "PREDICTED", "RUN", "STUDY"]
 
 
 def _text(words: str) -> str:
@@ -15,6 +15,11 @@ RUN = {
         falling at the right edge means that more steps would change the model. A KL that stays near zero means that
         no latent learned anything; one that rises late means that latents are still waking up. Hover, or focus a
         chart and use the arrow keys, to read values."""
+    ),
+    "plain_curves": _text(
+        """Each point is a mean over the steps since the last one. Look for curves that have become flat: a loss still
+        falling at the right edge means that more steps would change the model. Hover, or focus a chart and use the
+        arrow keys, to read values."""
     ),
     "reconstructions": _text(
         """Images of the data set, and under each what the decoder makes of its mean code. Look for what is lost: a
@@ -48,6 +53,23 @@ RUN = {
         """The filled bar is the value, the tick is the ceiling: what a perfect code would get with these factors and
         settings, which can lie well below 1. Look at how much of the way to the tick is filled, and do not trust one
         score alone: they disagree about what it means to come apart."""
+    ),
+}
+
+PREDICTED = {
+    "classes": _text(
+        """How much of each class is named right, and what the rest is taken for: every row of the matrix is a class and
+        adds up to 100 %. Look for
+        cells off the diagonal: classes that look alike to the model."""
+    ),
+    "factors": _text(
+        """Each point is an image: the true value of a factor, scaled to [0, 1], against what the model says; on the
+        diagonal it is right. Look for factors that are pulled towards the middle, and for those whose R² stays low:
+        images may not show them, such as the orientation of a square."""
+    ),
+    "worst": _text(
+        """The images with the largest loss, worst first. Look for labels that are wrong, images that nobody could tell,
+        and what the others have in common."""
     ),
 }
 

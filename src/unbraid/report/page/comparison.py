@@ -56,7 +56,9 @@ def run_names(looks: Sequence[Look]) -> list[str]:
 def _runs(looks: Sequence[Look], names: Sequence[str]) -> Section:
     keys = dict.fromkeys(key for one in looks for key in one.folder.options)
     differ = [k for k in keys if len({repr(one.folder.options.get(k)) for one in looks}) > 1]
-    columns = ["run", "objective", "data", *differ, "seed", "steps", "reconstruction", "KL", "active latents"]
+    columns = ["run", "objective", "data", *differ, "seed", "steps"]
+    predicted = list(dict.fromkeys(one.predicted.title for one in looks if one.predicted is not None))
+    columns += [*predicted, "reconstruction", "KL", "active latents"]
     rows = []
     for name, one in zip(names, looks, strict=True):
         options = [_cell(one.folder.options.get(key)) for key in differ]
@@ -64,8 +66,9 @@ def _runs(looks: Sequence[Look], names: Sequence[str]) -> Section:
         seed = one.folder.info.get("seed")
         kl = None if one.kl is None else float(one.kl.sum())
         about = [name, one.folder.objective, one.folder.data, *options, seed if isinstance(seed, int) else None]
-        rows.append([*about, one.folder.step, one.reconstruction, kl, active])
-    same = {k: looks[0].folder.options[k] for k in keys if k not in differ}
+        told = {} if one.predicted is None else {one.predicted.title: one.predicted.score.value}
+        rows.append([*about, one.folder.step, *map(told.get, predicted), one.reconstruction, kl, active])
+    same = {k: value for k in keys if k not in differ and (value := looks[0].folder.options[k]) not in ([], "")}
     words = ", ".join(f"{key} {value}" for key, value in same.items()) or "nothing"
     return section(
         "The runs",

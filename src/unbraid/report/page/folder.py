@@ -278,7 +278,7 @@ def _option(name: str, value: Any) -> list[str]:
     if isinstance(value, bool):
         return [f"--{flag}" if value else f"--no-{flag}"]
     if isinstance(value, list | tuple):
-        return [f"--{flag}", *map(str, value)]
+        return [f"--{flag}", *map(str, value)] if value else []
     return [] if value is None else [f"--{flag}", str(value)]
 
 

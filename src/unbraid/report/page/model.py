@@ -12,8 +12,8 @@ from unbraid.data import ImageDataset, counter_rng, load
 from unbraid.errors import UsageError
 from unbraid.evaluation import ACTIVE
 from unbraid.metrics import METRICS, Score, evaluate
-from unbraid.objectives import Objective
 from unbraid.report.page.folder import Folder, Gap
+from unbraid.report.page.predictions import Predicted, see_predictions
 from unbraid.report.traverse import Traversal, traverse
 from unbraid.training import Run, open_run
 from unbraid.training.run import CHECKPOINT
@@ -61,6 +61,8 @@ class Look:
     scores: dict[str, Score] | None = None
     scores_from: str = ""
     reconstruction: float | None = None
+    encodes: bool = True
+    predicted: Predicted | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -85,9 +87,13 @@ def look(folder: Folder, choices: Choices, say: Callable[[str], None] = lambda _
     _use_stored(found, choices)
     if run is not None and found.dataset is not None:
         say(f"{folder.path}: looking at the model")
-        _see(found, run, found.dataset, choices)
-        _measure(found, run, found.dataset, choices, say)
-    if found.scores is None and (found.dataset is None or found.names):
+        found.encodes = run.can("encode")
+        if run.can("predict"):
+            _predict(found, run, found.dataset, choices)
+        if found.encodes:
+            _see(found, run, found.dataset, choices)
+            _measure(found, run, found.dataset, choices, say)
+    if found.encodes and found.scores is None and (found.dataset is None or found.names):
         why = "not computed, as asked (--no-scores)" if not choices.compute and run is not None else "none are stored"
         folder.gaps.append(Gap("scores", why, folder.evaluate))
     return found
@@ -160,7 +166,7 @@ def _see(found: Look, run: Run, data: ImageDataset, choices: Choices) -> None:
     found.codes, found.spread = codes, codes.var(axis=0)
     if found.names:
         found.factors = data.factors(index)
-    found.decodes = type(run.objective).decode is not Objective.decode
+    found.decodes = run.can("decode")
     if not found.decodes or not data.has_pictures:
         return
     first = np.unique(index, return_index=True)[1]
@@ -169,6 +175,17 @@ def _see(found: Look, run: Run, data: ImageDataset, choices: Choices) -> None:
     found.copies = run.decode(codes[chosen])
     if codes.shape[1] <= WIDE:
         found.walks = traverse(run, data, seed=choices.seed)
+
+
+def _predict(found: Look, run: Run, data: ImageDataset, choices: Choices) -> None:
+    try:
+        found.predicted = see_predictions(run, data, choices.seed)
+    except UsageError as error:
+        found.folder.gaps.append(Gap("predictions", str(error)))
+        return
+    if found.predicted is None:
+        why = f"{data.name} does not tell the truth to hold them against (classes, or the factors it was trained for)"
+        found.folder.gaps.append(Gap("predictions", why, f"{found.folder.report} --data NAME"))
 
 
 def _measure(found: Look, run: Run, data: ImageDataset, choices: Choices, say: Callable[[str], None]) -> None:

@@ -14,6 +14,7 @@ from unbraid.report.page.folder import Gap, History
 from unbraid.report.page.latents import active_latents, information, matching, reconstructions, traversals
 from unbraid.report.page.markup import Html, Section, command, figure, note, section, tag, terms, words
 from unbraid.report.page.model import Look
+from unbraid.report.page.predictions import predictions
 from unbraid.report.page.scores import scores_section
 
 __all__ = ["curve_chart", "gaps", "headline", "run_sections", "tiles"]
@@ -24,11 +25,15 @@ def headline(look: Look) -> str:
     return f"{objectives.title(look.folder.objective)} on {look.folder.data}"
 
 
+NATS = ("reconstruction", "weighed_reconstruction", "penalty", "kl", "cross_entropy")
+
+
 def run_sections(look: Look) -> list[Section]:
     """Everything there is to say about a run, in order; sections that do not apply are left out."""
     found = [
         _what(look),
         _curves(look.folder.history),
+        *predictions(look.predicted),
         reconstructions(look),
         traversals(look),
         active_latents(look),
@@ -54,6 +59,8 @@ def tiles(look: Look) -> Html:
     if look.folder.step is not None:
         status = str(info.get("status", ""))
         shown.append(("steps", f"{look.folder.step:,}", "" if status == "finished" else status))
+    if look.predicted is not None:
+        shown.append((look.predicted.title, number(look.predicted.score.value, 4), look.predicted.aside))
     if look.reconstruction is not None:
         shown.append(("reconstruction", number(look.reconstruction), "nats per image"))
     if look.kl is not None and look.active is not None:
@@ -116,12 +123,13 @@ def _curves(history: History | None) -> Section | None:
         return None
     charts = [curve_chart(name, [Series(name, history.step, y)]) for name, y in history.terms.items()]
     charts += [curve_chart(name, [Series(name, step, y)]) for name, (step, y) in history.measured.items()]
-    return section("Training", figure(RUN["curves"], tag("div", charts, class_="grid")))
+    caption = RUN["curves" if "kl" in history.terms else "plain_curves"]
+    return section("Training", figure(caption, tag("div", charts, class_="grid")))
 
 
 def curve_chart(name: str, series: Sequence[Series]) -> Html:
     """One term of the history, of one run or of several."""
-    unit = "nats" if name in ("loss", "reconstruction", "weighed_reconstruction", "penalty", "kl") else ""
+    unit = "nats" if name in NATS else ""
     return line_chart(series, title(name), y_label=unit)
 
 
@@ -158,4 +166,6 @@ def _configuration(look: Look) -> Section:
 def _plain(value: object) -> str:
     if isinstance(value, float):
         return f"{value:g}"
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "none"
     return str(value)
