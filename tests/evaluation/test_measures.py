@@ -78,6 +78,13 @@ def test_losses_after_training_leave_the_model_as_it_is(run, data):
     assert all(torch.equal(value, before[name]) for name, value in run.model.state_dict().items())
 
 
+def test_a_run_on_batches_of_ones_own_has_no_next_ones(data, tmp_path):
+    objective = objectives.make("vae", OPTIONS)
+    stream = IndependentStream(data, 8, 99)
+    run = train(objective, data, out=tmp_path, steps=2, batch_size=8, stream=stream, progress="none")
+    assert measure(run, data, "losses:batches=1") == {}
+
+
 def scores_of(run, data, settings, **condition):
     return measure(run, data, Disentanglement(**settings))["disentanglement"].scores(**condition)
 

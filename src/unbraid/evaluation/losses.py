@@ -34,7 +34,7 @@ class Losses(Measure):
         "penalty": "Penalty",
         "regularizer": "Regulariser",
     }
-    needs = "a run"
+    needs = "a run on the batches that its objective asks for, whose next ones are known"
     batches: int = 1000
     """Over how many; 0 switches it off."""
 
@@ -43,7 +43,7 @@ class Losses(Measure):
             raise UsageError(f"batches must not be negative, got {self.batches}")
 
     def applies(self, run: Run, data: ImageDataset) -> bool:
-        return not isinstance(run, Function)
+        return not isinstance(run, Function) and run.info.get("stream") != "own"
 
     def rows(self, run: Run, data: ImageDataset, seed: int) -> Iterator[Row]:
         if self.batches:
