@@ -292,7 +292,7 @@ def _serve(connection: Connection, name: str, images: str, seed: int) -> None:
     import torch
 
     torch.set_num_threads(1)
-    advance = CONTESTANTS[name](np.load(images), seed)
+    advance = (CONTESTANTS | ENCODING)[name](np.load(images), seed)
     for _ in range(3):
         advance()
     connection.send("ready")
@@ -415,28 +415,65 @@ def parts(rounds: int, block: int) -> None:
         print(f"| {shape[0]}x{shape[1]}x{shape[2]} | {cells} | {100 * columns[-1] / whole:.1f} % |")
 
 
-def inference(rounds: int, block: int) -> None:
-    """Images encoded and codes decoded per second at full precision, torch's route and ours in turn."""
+def plain_encoding(images: np.ndarray, seed: int) -> Advance:
+    """Codes of uint8 images as a script gets them: batches of 256 through torch's modules; a step is one batch."""
+    import torch
+
+    encoder, _ = plain_networks(images.shape[1:], seed)
+    batches = _turns(images)
+
+    def advance() -> float:
+        with torch.inference_mode():
+            x = torch.from_numpy(next(batches)).permute(0, 3, 1, 2).float() / 255
+            return float(encoder(x).numpy()[0, 0])
+
+    return advance
+
+
+def unbraid_encoding(images: np.ndarray, seed: int) -> Advance:
+    """The same by this library, as :meth:`unbraid.training.Run.encode` does it."""
     import torch
 
     from unbraid import nets
     from unbraid.training import numerics
 
     numerics.setup()
-    encoder, decoder = nets.build("conv", SHAPES[0], LATENTS)
-    images = numerics.to_tensor(pictures(SHAPES[0], 256))
-    codes = torch.randn(256, LATENTS, generator=torch.Generator().manual_seed(0))
-    print("\n## Inference, 64x64x1, float32, thousands of images per second\n\n| | torch | unbraid |\n|---|---|---|")
-    for name, net, x in (("encode", encoder, images), ("decode", decoder, codes)):
-        rates: dict[bool, list[float]] = {False: [], True: []}
-        for _ in range(max(rounds, 5)):
-            for fast, found in rates.items():
-                begin = time.thread_time()
-                with torch.inference_mode(), nets.fast_kernels(fast):
-                    for _ in range(max(1, block // 5)):
-                        net(x)
-                found.append(len(x) * max(1, block // 5) / (time.thread_time() - begin) / 1e3)
-        print(f"| {name} | {statistics.median(rates[False]):.2f} | {statistics.median(rates[True]):.2f} |")
+    encoder, _ = nets.build("conv", images.shape[1:], LATENTS, generator=torch.Generator().manual_seed(seed))
+    where, batches = numerics.device("cpu"), _turns(images)
+    block = numerics.block_size(encoder, 256, where)
+
+    def advance() -> float:
+        codes = numerics.in_batches(lambda part: encoder(numerics.to_tensor(part)), next(batches), block, where)
+        return float(codes[0, 0])
+
+    return advance
+
+
+def _turns(images: np.ndarray) -> Iterator[np.ndarray]:
+    while True:
+        for start in range(0, len(images), 256):
+            yield images[start : start + 256]
+
+
+ENCODING: dict[str, Callable[..., Advance]] = {
+    "plain, encoding": plain_encoding,
+    "plain + allocator, encoding": tuned(plain_encoding),
+    "unbraid, encoding": unbraid_encoding,
+}
+
+
+def inference(rounds: int, block: int) -> None:
+    """Images encoded per second at full precision, from uint8 to codes, each contestant in its own process."""
+    print("\n## Encoding, float32, thousands of images per second\n")
+    print("| images | " + " | ".join(name.removesuffix(", encoding") for name in ENCODING) + " | ratio to both |")
+    print("|---|" + "---|" * (len(ENCODING) + 1))
+    for shape in SHAPES:
+        turns = race(list(ENCODING), shape, rounds, max(1, block // 5))
+        rates = [statistics.median(0.256 / turn.cpu for turn in turns[name]) for name in ENCODING]
+        *others, ours = turns.values()
+        ratios = [statistics.median(a.cpu / b.cpu for a, b in zip(one, ours, strict=True)) for one in others]
+        cells = [f"{rate:.2f}" for rate in rates] + [" and ".join(f"{ratio:.2f}" for ratio in ratios)]
+        print(f"| {shape[0]}x{shape[1]}x{shape[2]} | {' | '.join(cells)} |", flush=True)
 
 
 def main() -> None:

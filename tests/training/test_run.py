@@ -4,12 +4,14 @@ import json
 
 import numpy as np
 import pytest
+import torch
 
 import unbraid
+from unbraid.data import from_arrays
 from unbraid.errors import UsageError
 from unbraid.evaluation import summarise
 from unbraid.objectives import AE, BetaVAE
-from unbraid.training import open_run
+from unbraid.training import numerics, open_run
 
 
 @pytest.fixture(scope="module")
@@ -107,3 +109,22 @@ def test_damaged_files_are_named(run, dots, tmp_path):
         (copy / name).write_bytes(content)
         with pytest.raises(UsageError, match=words):
             open_run(copy).encode(dots.images([0]))
+
+
+@pytest.mark.parametrize("net", ["conv", "slow"])
+def test_codes_are_those_of_plain_layers_whatever_the_blocks(net, tmp_path):
+    rng = np.random.default_rng(0)
+    images = rng.integers(256, size=(150, 32, 32, 1)).astype(np.uint8)
+    run = unbraid.train(BetaVAE(net=net, latents=3), from_arrays(images), steps=2, out=tmp_path, progress="none")
+    with torch.no_grad():
+        expected = run.model.encoder(torch.from_numpy(images).permute(0, 3, 1, 2).contiguous() / 255)[:, :3].numpy()
+    codes = run.encode(images)
+    assert np.abs(codes - expected).max() < 1e-4 * expected.std()
+    np.testing.assert_array_equal(codes[:64], run.encode(images[:64]))
+
+
+def test_convolutions_go_through_the_cpu_in_small_blocks():
+    where = numerics.device("cpu")
+    assert numerics.block_size(torch.nn.Sequential(torch.nn.Conv2d(1, 1, 1)), 256, where) == 64
+    assert numerics.block_size(torch.nn.Sequential(torch.nn.Conv2d(1, 1, 1)), 16, where) == 16
+    assert numerics.block_size(torch.nn.Sequential(torch.nn.Linear(1, 1)), 256, where) == 256

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from unbraid import nets
 from unbraid.errors import UsageError, unknown_name
@@ -19,6 +19,7 @@ from unbraid.errors import UsageError, unknown_name
 __all__ = [
     "PRECISIONS",
     "autocast",
+    "block_size",
     "cores",
     "device",
     "in_batches",
@@ -30,6 +31,8 @@ __all__ = [
 ]
 
 PRECISIONS = ("auto", "bf16", "fp32")
+CACHED = 64
+"""Images whose features stay in a CPU's cache between two convolutions."""
 
 # Parameters of glibc's mallopt, from malloc.h.
 _TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD = -1, -2, -3
@@ -134,6 +137,12 @@ def to_array(images: Tensor) -> np.ndarray:
         return images.float().cpu().numpy()
     scaled = images.detach().float().mul(255).round_().clamp_(0, 255)
     return scaled.to(torch.uint8).permute(0, 2, 3, 1).contiguous().cpu().numpy()
+
+
+def block_size(model: nn.Module, size: int, where: torch.device) -> int:
+    """How many images go through a network at a time: on the CPU, convolutions want what fits into its cache."""
+    convolves = any(isinstance(layer, nn.Conv2d) for layer in model.modules())
+    return min(size, CACHED) if where.type == "cpu" and convolves else size
 
 
 def in_batches(function: Callable[[np.ndarray], Any], rows: np.ndarray, size: int, where: torch.device) -> Any:

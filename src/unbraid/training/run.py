@@ -132,15 +132,19 @@ class Run:
         """Codes ``[n, d]`` of uint8 images ``[n, h, w, c]``; ``sampled`` draws once from each posterior."""
         if kind not in ("mean", "sampled"):
             raise UsageError(f"kind must be 'mean' or 'sampled', got {kind!r}")
-        noise = torch.Generator(self.device).manual_seed(seed) if kind == "sampled" else None
-        return self._on_images(lambda batch: self.objective.encode(self.model, batch, noise), images, batch_size)
+        if kind == "sampled":  # what is drawn depends on the batches
+            noise = torch.Generator(self.device).manual_seed(seed)
+            return self._on_images(lambda batch: self.objective.encode(self.model, batch, noise), images, batch_size)
+        size = numerics.block_size(self.model, batch_size, self.device)
+        return self._on_images(lambda batch: self.objective.encode(self.model, batch), images, size)
 
     def predict(self, images: np.ndarray, *, batch_size: int = 256) -> np.ndarray:
         """Class scores ``[n, classes]`` (logits) of uint8 images, or their factors ``[n, K]``, each scaled to [0, 1].
 
         A regressor may leave that range; :meth:`regress` gives factors in their own units.
         """
-        return self._on_images(lambda batch: self.objective.predict(self.model, batch), images, batch_size)
+        size = numerics.block_size(self.model, batch_size, self.device)
+        return self._on_images(lambda batch: self.objective.predict(self.model, batch), images, size)
 
     def regress(self, images: np.ndarray, *, batch_size: int = 256) -> np.ndarray:
         """Factors ``[n, K]`` of uint8 images in the units of ``data.factors``: positions on a grid, or as measured."""
