@@ -114,7 +114,7 @@ def test_pages_draw_no_vectors(tmp_path):
     from unbraid.report.explorer import run_site
     from unbraid.report.page import write_report
     from unbraid.report.sheet import contact_sheet
-    from unbraid.report.traverse import traverse
+    from unbraid.report.traversal import traverse
 
     data = load("synth-linear")
     objective = BetaVAE(latents=2, net="linear", likelihood="gaussian")

@@ -14,7 +14,7 @@ from unbraid.objectives import Classifier, Regressor
 from unbraid.report.explorer.contents import look_at
 from unbraid.report.page import make_report
 from unbraid.report.page.axes import number
-from unbraid.report.traverse import traverse
+from unbraid.report.traversal import traverse
 
 
 @pytest.fixture(scope="module")

@@ -147,7 +147,7 @@ def _of_run(path: Path, data: str | None, matrix: Any, marginals: Any, options: 
     change = np.abs(run.decode(run.encode(few)).astype(int) - twin.decode(twin.encode(few)).astype(int))
     if options.out is not None:
         from unbraid.report.theory.impossibility import draw_bijection, draw_traversals
-        from unbraid.report.traverse import traverse
+        from unbraid.report.traversal import traverse
 
         options.out.mkdir(parents=True, exist_ok=True)
         draw_bijection(twin.f, drawn, options.out / "bijection.png", scores=_bounded(before, after))

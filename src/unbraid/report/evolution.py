@@ -10,7 +10,7 @@ import numpy as np
 
 from unbraid.data import Dataset, Part
 from unbraid.report.tiles import enlarge, labelled_rows
-from unbraid.report.traverse import traverse
+from unbraid.report.traversal import traverse
 from unbraid.selection.comparison import found_factors
 from unbraid.selection.evolution import Evolution
 from unbraid.selection.reduction import CannotReduce, Cut, Interval, cut_latent

@@ -14,7 +14,7 @@ from unbraid.evaluation import ACTIVE
 from unbraid.metrics import METRICS, Score, evaluate
 from unbraid.report.page.folder import Folder, Gap
 from unbraid.report.page.predictions import Predicted, see_predictions
-from unbraid.report.traverse import Traversal, traverse
+from unbraid.report.traversal import Traversal, traverse
 from unbraid.training import Run, open_run
 from unbraid.training.run import CHECKPOINT
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from unbraid.report.tiles import PAPER, QUIET, enlarge, font, labelled_rows
-from unbraid.report.traverse import Traversal
+from unbraid.report.traversal import Traversal
 from unbraid.theory import Bijection
 
 __all__ = ["draw_bijection", "draw_traversals"]
