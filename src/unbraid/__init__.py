@@ -6,8 +6,9 @@ Learn them (:func:`train`), open them (:func:`open_run`), measure them (:func:`e
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from unbraid.lazy import lazily
 
 if TYPE_CHECKING:
     from unbraid.metrics import evaluate as evaluate
@@ -19,8 +20,4 @@ __all__ = ["Run", "evaluate", "open_run", "train"]
 
 _HOMES = {"Run": "training", "evaluate": "metrics", "open_run": "training", "train": "training"}
 
-
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(f"unbraid.{_HOMES[name]}"), name)
-    raise AttributeError(f"module 'unbraid' has no attribute {name!r}")
+__getattr__ = lazily(__name__, _HOMES)

@@ -2,6 +2,6 @@
 
 import sys
 
-from unbraid.cli.app import main
+from unbraid.cli import main
 
 sys.exit(main())

@@ -6,7 +6,7 @@ import shlex
 import sys
 from pathlib import Path
 
-from unbraid.cli.app import main as unbraid
+from unbraid.cli import main as unbraid
 
 __all__ = ["main"]
 

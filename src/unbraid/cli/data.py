@@ -63,7 +63,7 @@ def data_show(
         json: Print JSON instead of tables.
     """
     from unbraid import data
-    from unbraid.data.own import is_path
+    from unbraid.data import is_path
 
     if compare is not None:
         _compare(name, compare, json)
@@ -78,7 +78,7 @@ def data_show(
             _print_card(entry.name, entry.card, entry.images, entry.size, _factor_list(entry.space))
             print(f"\nnot on disk: unbraid data get {entry.name}", file=sys.stderr)
         return
-    from unbraid.report.sheet import contact_sheet
+    from unbraid.report import contact_sheet
 
     dataset = data.load(name)
     sheet = contact_sheet(dataset, out or Path(f"{dataset.name}.png")) if dataset.has_pictures else None
@@ -111,11 +111,11 @@ def data_get(name: Positional[str], *, root: Path | None = None, json: bool = Fa
         json: Print the files as JSON.
     """
     from unbraid import data
-    from unbraid.data.files.catalogue import SOURCES
+    from unbraid.data.files import SOURCES
 
     entry = data.entry(name)
     if entry.name in SOURCES:
-        from unbraid.data.files.download import get
+        from unbraid.data.files import get
 
         paths = [str(path) for path in get(entry.name, root, quiet=json)]
     elif root is not None:

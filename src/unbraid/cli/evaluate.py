@@ -213,7 +213,7 @@ def _tell_what_needs_factors(dataset: ImageDataset, scores: Mapping[str, Score])
 def _draw_matrices(
     path: Path, dataset: ImageDataset, scores: Mapping[str, Score], kl_per_latent: Any, quiet: bool
 ) -> None:
-    from unbraid.report.matrix import save_matrices
+    from unbraid.report import save_matrices
 
     matrices = {title: scores[name].parts[part] for title, (name, part) in MATRICES.items() if name in scores}
     if matrices and dataset.has_factors:
@@ -250,7 +250,7 @@ def _status(quiet: bool) -> Iterator[_Clock]:
 
 
 def _score_file(path: Path, names: Any, seed: int, json: bool) -> None:
-    from unbraid.data.files.npz import array_names, read_array
+    from unbraid.data.files import array_names, read_array
     from unbraid.metrics import score_codes
 
     codes = read_array(path, "codes")

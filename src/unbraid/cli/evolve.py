@@ -77,8 +77,7 @@ def evolve_run(
     from unbraid.engines import make_engine
     from unbraid.errors import UsageError
     from unbraid.plugins import imported
-    from unbraid.selection import evolve
-    from unbraid.selection.recursion_presets import population_preset, recursion_preset
+    from unbraid.selection import evolve, population_preset, recursion_preset
 
     if engine == "process" and address is not None:
         raise UsageError(f"--address {address} is for --engine ray")
@@ -125,8 +124,7 @@ def _population(
 ) -> Population:
     from unbraid import objectives
     from unbraid.options import parse_value
-    from unbraid.selection import default_ranges
-    from unbraid.selection.hyperparameters import starting_from
+    from unbraid.selection import default_ranges, starting_from
 
     changed: dict[str, Any] = {name: value for name, value in numbers.items() if value is not None}
     options = {name: parse_value(value) for name, value in _pairs("option", option)}

@@ -13,9 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from unbraid.engines import Engine
-    from unbraid.selection import Population
-    from unbraid.selection.recursion import Recursion
-    from unbraid.selection.tree import Tree
+    from unbraid.selection import Population, Recursion, Tree
 
 __all__ = ["changed_recursion", "evolve_compare", "evolve_status", "run_recursion"]
 
@@ -53,7 +51,7 @@ def run_recursion(
 ) -> None:
     """Carry out a recursion and tell what came of it; pictures are in OUT/pictures."""
     from unbraid.plugins import imported
-    from unbraid.selection.recursion import recurse
+    from unbraid.selection import recurse
 
     plugins = imported()
     tree = recurse(recursion, data, out=out, engine=engine, seed=seed, plugins=plugins, progress=progress)
@@ -71,9 +69,8 @@ def evolve_status(folder: Positional[Path], *, draw: bool = False, data: Text = 
         json: Print the result as JSON.
     """
     from unbraid.cli.evolve import tell_population
-    from unbraid.report.evolution import draw_lineage
-    from unbraid.selection import open_evolution
-    from unbraid.selection.tree import TREE, open_tree
+    from unbraid.report import draw_lineage
+    from unbraid.selection import TREE, open_evolution, open_tree
 
     if (folder / TREE).exists():
         _tell(open_tree(folder), json, data, draw)
@@ -117,9 +114,8 @@ def evolve_compare(
     """
     from unbraid.engines import make_engine
     from unbraid.errors import UsageError
-    from unbraid.report.evolution_study import write_comparison
-    from unbraid.selection.comparison import compare
-    from unbraid.selection.recursion_presets import recursion_preset
+    from unbraid.report import write_comparison
+    from unbraid.selection import compare, recursion_preset
 
     if seeds < 1:
         raise UsageError(f"--seeds must be at least 1, got {seeds}")
@@ -132,8 +128,8 @@ def evolve_compare(
 
 def _tell(tree: Tree, json: bool, data: str | None, draw: bool) -> None:
     from unbraid.data import load
-    from unbraid.report.evolution import draw_tree
-    from unbraid.selection.comparison import found_factors
+    from unbraid.report import draw_tree
+    from unbraid.selection import found_factors
 
     recipe = tree.data["recipe"]
     dataset = load(data) if data else load(recipe["name"], **recipe["options"]) if recipe else None

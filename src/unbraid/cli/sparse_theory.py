@@ -46,7 +46,7 @@ def theory_identifiability(
     rows = _collect(identifiability(world, dimensions=dimensions, seeds=seeds, steps=steps, pairs=pairs), json)
 
     def draw(path: Path) -> None:
-        from unbraid.report.theory.identifiability import draw_identifiability
+        from unbraid.report.theory import draw_identifiability
 
         draw_identifiability(rows, path)
 
@@ -75,7 +75,7 @@ def theory_collapse(
     rows = _collect(posterior_collapse(kappa or (0.2, 0.4, 0.6, 0.8, 1.0), seeds=seeds, steps=steps), json)
 
     def draw(path: Path) -> None:
-        from unbraid.report.theory.identifiability import draw_collapse
+        from unbraid.report.theory import draw_collapse
 
         draw_collapse(rows, path)
 
@@ -107,7 +107,7 @@ def theory_dimensionality(
     rows = _collect(dimensionality(sizes, dimensions=dimensions, seeds=seeds, steps=steps), json)
 
     def draw(path: Path) -> None:
-        from unbraid.report.theory.identifiability import draw_sweep
+        from unbraid.report.theory import draw_sweep
 
         draw_sweep(rows, "seen", "numbers seen per image", path)
 
@@ -142,7 +142,7 @@ def theory_rotation(
         _table(rows)
 
     def draw(path: Path) -> None:
-        from unbraid.report.theory.identifiability import draw_rotation
+        from unbraid.report.theory import draw_rotation
 
         fine = np.arange(91)
         draw_rotation(fine, {shape: rotation_energy(np.radians(fine), shape, points=20_000) for shape in shapes}, path)

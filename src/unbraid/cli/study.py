@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from tyro.conf import Positional, arg
 
 if TYPE_CHECKING:
-    from unbraid.study import Coverage, StudyFolder
-    from unbraid.study.folder import State
+    from unbraid.study import Coverage, State, StudyFolder
 
 __all__ = ["study_report", "study_run", "study_status"]
 
@@ -51,8 +50,7 @@ def study_run(
     """
     from unbraid.errors import UsageError
     from unbraid.plugins import imported
-    from unbraid.study.file import read_study
-    from unbraid.study.grid import parse_index
+    from unbraid.study import parse_index, read_study
 
     plan = read_study(study)  # before torch is imported: a wrong key is answered at once
     indices = parse_index(index, len(plan))

@@ -100,7 +100,7 @@ def _of_sources(dimensions: int, matrix: Any, marginals: str, options: _Options)
     before, after = (score_codes(codes, factors, metrics=names, seed=options.seed) for codes in (sources, f(sources)))
     found = check(f, sources)
     if options.out is not None:
-        from unbraid.report.theory.impossibility import draw_bijection
+        from unbraid.report.theory import draw_bijection
 
         options.out.mkdir(parents=True, exist_ok=True)
         draw_bijection(f, sources, options.out / "bijection.png", scores=_bounded(before, after))
@@ -146,8 +146,8 @@ def _of_run(path: Path, data: str | None, matrix: Any, marginals: Any, options: 
     few = images[:256]
     change = np.abs(run.decode(run.encode(few)).astype(int) - twin.decode(twin.encode(few)).astype(int))
     if options.out is not None:
-        from unbraid.report.theory.impossibility import draw_bijection, draw_traversals
-        from unbraid.report.traversal import traverse
+        from unbraid.report import traverse
+        from unbraid.report.theory import draw_bijection, draw_traversals
 
         options.out.mkdir(parents=True, exist_ok=True)
         draw_bijection(twin.f, drawn, options.out / "bijection.png", scores=_bounded(before, after))

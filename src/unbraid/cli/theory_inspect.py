@@ -44,7 +44,7 @@ def theory_inspect(
     """
     from unbraid.data import load
     from unbraid.files import write_json
-    from unbraid.report.theory.overview import draw_inspection
+    from unbraid.report.theory import draw_inspection
     from unbraid.theory import inspect_run
     from unbraid.training import open_run
 
@@ -114,7 +114,7 @@ def theory_beta_range(
         tell=None if json else _tell_stage,
     )
     if out is not None:
-        from unbraid.report.theory.overview import draw_beta_range
+        from unbraid.report.theory import draw_beta_range
 
         out.parent.mkdir(parents=True, exist_ok=True)
         draw_beta_range(found, out)
@@ -148,7 +148,7 @@ def theory_theorem(
         seed: Decides random matrices.
         json: Print the numbers as JSON.
     """
-    from unbraid.report.theory.theorems import draw_theorem
+    from unbraid.report.theory import draw_theorem
 
     target = Path(f"{name}.png") if out is None else out
     target.parent.mkdir(parents=True, exist_ok=True)

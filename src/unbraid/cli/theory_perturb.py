@@ -68,7 +68,7 @@ def theory_perturb(
     if bool(entangled) != bool(disentangled):
         raise UsageError("give both --entangled and --disentangled runs, or neither")
     from unbraid.objectives import BetaVAE
-    from unbraid.report.theory.perturbed import perturbation_sheet
+    from unbraid.report.theory import perturbation_sheet
     from unbraid.theory import (
         Alignments,
         codec_of,
@@ -148,7 +148,7 @@ def theory_eigen(
         json: Print the result as JSON.
     """
     from unbraid.data import load
-    from unbraid.report.theory.eigen import eigen_traversal, save_eigen
+    from unbraid.report.theory import eigen_traversal, save_eigen
     from unbraid.training import open_run
 
     opened = open_run(run)

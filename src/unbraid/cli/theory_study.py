@@ -44,9 +44,8 @@ def theory_study(
     """
     if data and name != "manipulation":
         raise UsageError(f"--data belongs to manipulation; {name} makes its own")
-    from unbraid.report.theory.trials import draw_trials, summarise_trials, trial_table
-    from unbraid.theory import manipulation_trials, pca_trials, run_trials
-    from unbraid.theory.manipulation import MANIPULATED
+    from unbraid.report.theory import draw_trials, summarise_trials, trial_table
+    from unbraid.theory import MANIPULATED, manipulation_trials, pca_trials, run_trials
     from unbraid.training import numerics
 
     def say(text: str) -> None:

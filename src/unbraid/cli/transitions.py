@@ -12,7 +12,7 @@ from unbraid.errors import UsageError
 
 if TYPE_CHECKING:
     from unbraid.data import Dataset, Tracks
-    from unbraid.data.motion.natural_statistics import Dependence, TransitionFit
+    from unbraid.data.motion import Dependence, TransitionFit
 
 __all__ = ["data_transitions"]
 
@@ -53,7 +53,7 @@ def data_transitions(
     if pairs < 5000:
         raise UsageError(f"pairs must be at least 5000 for a fit worth reading, got {pairs}")
     if name.endswith(".csv"):
-        from unbraid.data.files.measurement_table import read_measurements
+        from unbraid.data.files import read_measurements
 
         result = _of_tracks(Path(name).stem, read_measurements(name), None, _numbers(gaps), pairs, seed, out, json)
     else:
@@ -84,7 +84,7 @@ def _of_tracks(
 ) -> dict[str, Any]:
     import numpy as np
 
-    from unbraid.data.motion.natural_statistics import dependence, fit_transitions
+    from unbraid.data.motion import dependence, fit_transitions
 
     gaps = [gap for gap in gaps if gap == gaps[0] or gap < tracks.lengths.max()]
     fits = fit_transitions(tracks, gaps, pairs=pairs, seed=seed)
@@ -95,7 +95,7 @@ def _of_tracks(
         control = dependence(tracks.permuted(np.random.default_rng(seed)).increments(), tracks.names)
     files: list[Path] = []
     if out is not None:
-        from unbraid.report.transitions import draw_dependence, draw_fits, draw_gaps, film, pair_sheet
+        from unbraid.report import draw_dependence, draw_fits, draw_gaps, film, pair_sheet
 
         files = [draw_fits(tracks, fits, out / "steps.png")]
         if len(gaps) > 1:
@@ -153,7 +153,7 @@ def _of_grid(
         "files": [],
     }
     if out is not None:
-        from unbraid.report.transitions import film, pair_sheet
+        from unbraid.report import film, pair_sheet
 
         options = f"protocol={protocol}" + (f",rate={rate}" if protocol != "uni" else "")
         files = [

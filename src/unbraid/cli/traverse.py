@@ -40,7 +40,7 @@ def traverse_command(
         json: Print the result as JSON.
     """
     from unbraid.data import load
-    from unbraid.report.traversal import save_animation, save_grid, traverse
+    from unbraid.report import save_animation, save_grid, traverse
     from unbraid.training import open_run
 
     opened = open_run(run)

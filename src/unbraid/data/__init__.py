@@ -8,7 +8,7 @@ from unbraid.data.motion.laplace import GeneralizedLaplace, latent_pairs
 from unbraid.data.motion.pairs import PairStream, SequenceStream
 from unbraid.data.motion.tracks import TrackDataset, Tracks, ranks
 from unbraid.data.motion.transitions import protocol
-from unbraid.data.own import from_arrays, from_npz
+from unbraid.data.own import from_arrays, from_npz, is_path
 from unbraid.data.part import Indices, Part
 from unbraid.data.purpose import GamePurpose, Purpose
 from unbraid.data.registry import Entry, entry, load, names, parse, register
@@ -87,6 +87,7 @@ __all__ = [
     "from_npz",
     "from_vectors",
     "get_stream",
+    "is_path",
     "latent_pairs",
     "linear_map",
     "load",

@@ -10,7 +10,7 @@ import unbraid.data
 import unbraid.metrics
 import unbraid.objectives
 import unbraid.training  # noqa: F401
-from unbraid.training.mixed_adam import load_kernel
+from unbraid.training import load_kernel
 
 torch.set_num_threads(1)
 torch.optim.Adam([torch.empty(1)]).zero_grad()  # makes torch import its compiler, which takes a second

@@ -23,8 +23,7 @@ from multiprocessing.process import BaseProcess
 
 from unbraid.engines.engine import THREADS, Engine, Outcome, Task, check_workers, perform
 from unbraid.errors import UsageError
-from unbraid.training import numerics
-from unbraid.training.forked import GRACE, cause_of_death
+from unbraid.training import GRACE, cause_of_death, numerics
 
 __all__ = ["ProcessEngine"]
 

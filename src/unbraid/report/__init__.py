@@ -1,1 +1,45 @@
-"""Pictures: contact sheets of data sets, traversals of runs, which code knows which factor."""
+"""Pictures: contact sheets of data sets, traversals of runs, which code knows which factor.
+
+Names are imported when first used; ``page``, ``explorer`` and ``theory`` are packages of their own.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from unbraid.lazy import lazily
+
+if TYPE_CHECKING:
+    from unbraid.report.evolution import draw_lineage as draw_lineage
+    from unbraid.report.evolution import draw_tree as draw_tree
+    from unbraid.report.evolution_study import write_comparison as write_comparison
+    from unbraid.report.matrix import save_matrices as save_matrices
+    from unbraid.report.sheet import contact_sheet as contact_sheet
+    from unbraid.report.transitions import draw_dependence as draw_dependence
+    from unbraid.report.transitions import draw_fits as draw_fits
+    from unbraid.report.transitions import draw_gaps as draw_gaps
+    from unbraid.report.transitions import film as film
+    from unbraid.report.transitions import pair_sheet as pair_sheet
+    from unbraid.report.traversal import save_animation as save_animation
+    from unbraid.report.traversal import save_grid as save_grid
+    from unbraid.report.traversal import traverse as traverse
+
+_HOMES = {
+    "contact_sheet": "sheet",
+    "draw_dependence": "transitions",
+    "draw_fits": "transitions",
+    "draw_gaps": "transitions",
+    "draw_lineage": "evolution",
+    "draw_tree": "evolution",
+    "film": "transitions",
+    "pair_sheet": "transitions",
+    "save_animation": "traversal",
+    "save_grid": "traversal",
+    "save_matrices": "matrix",
+    "traverse": "traversal",
+    "write_comparison": "evolution_study",
+}
+
+__all__ = sorted(_HOMES)
+
+__getattr__ = lazily(__name__, _HOMES)

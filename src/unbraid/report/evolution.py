@@ -11,10 +11,7 @@ import numpy as np
 from unbraid.data import Dataset, Part
 from unbraid.report.tiles import enlarge, labelled_rows
 from unbraid.report.traversal import traverse
-from unbraid.selection.comparison import found_factors
-from unbraid.selection.evolution import Evolution
-from unbraid.selection.reduction import CannotReduce, Cut, Interval, cut_latent
-from unbraid.selection.tree import MetaEpoch, Tree
+from unbraid.selection import CannotReduce, Cut, Evolution, Interval, MetaEpoch, Tree, cut_latent, found_factors
 from unbraid.training import open_run
 
 __all__ = ["draw_lineage", "draw_metaepochs", "draw_reduction", "draw_tree"]

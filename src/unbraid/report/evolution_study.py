@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unbraid.evaluation import told
-from unbraid.selection.comparison import ARMS, comparison_tables, judge
+from unbraid.selection import ARMS, comparison_tables, judge
 
 if TYPE_CHECKING:
     import polars

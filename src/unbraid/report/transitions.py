@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from unbraid.data import ImageDataset, SequenceStream, Tracks, make_stream
-from unbraid.data.motion.natural_statistics import TransitionFit
+from unbraid.data.motion import TransitionFit
 from unbraid.errors import UsageError
 from unbraid.options import Named
 from unbraid.report.tiles import enlarge, labelled_rows

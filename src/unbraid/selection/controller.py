@@ -23,7 +23,7 @@ from unbraid.selection.members import RESULT
 from unbraid.selection.population import Member, Population, Result
 from unbraid.selection.scoring import dci_score, find_score, mig_score, without_place
 from unbraid.selection.source import Source
-from unbraid.training.run import describe_data, problem_of
+from unbraid.training import describe_data, problem_of
 
 __all__ = ["check_population", "evolve"]
 

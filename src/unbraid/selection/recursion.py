@@ -31,8 +31,7 @@ from unbraid.selection.population import Population
 from unbraid.selection.reduction import CannotReduce
 from unbraid.selection.surrogates import Entry, SurrogateStore
 from unbraid.selection.tree import TREE, MetaEpoch, Tree, open_tree
-from unbraid.training import open_run
-from unbraid.training.run import describe_data
+from unbraid.training import describe_data, open_run
 
 __all__ = ["Recursion", "recurse"]
 

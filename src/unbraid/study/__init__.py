@@ -5,8 +5,9 @@ Names are imported when first used: the analyses do without torch, the runner do
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from unbraid.lazy import lazily
 
 if TYPE_CHECKING:
     from unbraid.study.analysis import ANALYSES as ANALYSES
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from unbraid.study.evaluation import own_scores as own_scores
     from unbraid.study.file import parse_study as parse_study
     from unbraid.study.file import read_study as read_study
+    from unbraid.study.folder import State as State
     from unbraid.study.folder import StudyFolder as StudyFolder
     from unbraid.study.folder import begin_study as begin_study
     from unbraid.study.folder import open_study as open_study
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from unbraid.study.grid import RunSpec as RunSpec
     from unbraid.study.grid import Setting as Setting
     from unbraid.study.grid import Study as Study
+    from unbraid.study.grid import parse_index as parse_index
     from unbraid.study.grid import usual_measures as usual_measures
     from unbraid.study.markdown import write_markdown as write_markdown
     from unbraid.study.presets import PRESETS as PRESETS
@@ -39,6 +42,8 @@ if TYPE_CHECKING:
     from unbraid.study.table import write_table as write_table
 
 _HOMES = {
+    "State": "folder",
+    "parse_index": "grid",
     "ANALYSES": "analysis",
     "Answered": "evaluation",
     "Coverage": "runner",
@@ -71,8 +76,4 @@ _HOMES = {
 
 __all__ = sorted(_HOMES)
 
-
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(f"unbraid.study.{_HOMES[name]}"), name)
-    raise AttributeError(f"module 'unbraid.study' has no attribute {name!r}")
+__getattr__ = lazily(__name__, _HOMES)

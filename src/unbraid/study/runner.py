@@ -21,7 +21,7 @@ from unbraid.progress import Progress, ProgressKind
 from unbraid.study.folder import State, StudyFolder, begin_study
 from unbraid.study.grid import TRAINING, RunSpec, Study
 from unbraid.study.method import batch_size_of, objective_of
-from unbraid.training.run import problem_of
+from unbraid.training import problem_of
 
 __all__ = ["Coverage", "Stage", "coverage", "run_study"]
 

@@ -12,6 +12,7 @@ from unbraid.theory.jacobian import decoder_jacobian, decoder_of
 from unbraid.theory.linear_model import LinearModel, LinearOptimum, linear_vae_optimum
 from unbraid.theory.loss_split import LossSplit, split_reconstruction
 from unbraid.theory.manipulation import (
+    MANIPULATED,
     Alignments,
     manipulation_trials,
     noise_advantage,
@@ -54,6 +55,7 @@ from unbraid.theory.toys import Toy, ar_toy, linear_mixing, nonlinear_mixing, pa
 from unbraid.theory.trials import Trial, read_trials, run_trials
 
 __all__ = [
+    "MANIPULATED",
     "WORKED_EXAMPLE",
     "Alignment",
     "Alignments",

@@ -15,8 +15,7 @@ from unbraid.errors import UsageError
 from unbraid.objectives import VAEObjective
 from unbraid.theory.alignment import principal_components
 from unbraid.theory.polarised import Polarisation, polarisation_of
-from unbraid.training import Loop, Moment, numerics
-from unbraid.training.run import problem_of
+from unbraid.training import Loop, Moment, numerics, problem_of
 
 __all__ = ["BetaRange", "BetaStage", "beta_range", "linear_betas"]
 

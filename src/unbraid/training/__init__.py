@@ -1,19 +1,37 @@
 """The training loop and the run folders it leaves."""
 
+from unbraid.training.forked import GRACE, cause_of_death
 from unbraid.training.loop import Diverged, Hook, Loop, Moment
-from unbraid.training.run import CHECKPOINT, Classify, Run, describe_data, open_run, problem_of
+from unbraid.training.mixed_adam import load_kernel
+from unbraid.training.run import (
+    CHECKPOINT,
+    EVALUATIONS,
+    HISTORY,
+    INFO,
+    Classify,
+    Run,
+    describe_data,
+    open_run,
+    problem_of,
+)
 from unbraid.training.single import train
 from unbraid.training.together import train_together
 
 __all__ = [
     "CHECKPOINT",
+    "EVALUATIONS",
+    "GRACE",
+    "HISTORY",
+    "INFO",
     "Classify",
     "Diverged",
     "Hook",
     "Loop",
     "Moment",
     "Run",
+    "cause_of_death",
     "describe_data",
+    "load_kernel",
     "open_run",
     "problem_of",
     "train",

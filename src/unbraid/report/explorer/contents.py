@@ -19,8 +19,7 @@ from unbraid.metrics import mig
 from unbraid.report.explorer.networks import decoder_onnx, encoder_onnx
 from unbraid.report.page.folder import read_history
 from unbraid.study import EVALUATION, own_scores
-from unbraid.training import Run, open_run
-from unbraid.training.run import CHECKPOINT, HISTORY, INFO
+from unbraid.training import CHECKPOINT, HISTORY, INFO, Run, open_run
 
 __all__ = ["FILES", "Contents", "look_at"]
 

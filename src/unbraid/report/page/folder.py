@@ -16,7 +16,7 @@ from unbraid.errors import UsageError
 from unbraid.files import read_json
 from unbraid.metrics import Score
 from unbraid.study import EVALUATION, own_scores
-from unbraid.training.run import CHECKPOINT, EVALUATIONS, HISTORY, INFO
+from unbraid.training import CHECKPOINT, EVALUATIONS, HISTORY, INFO
 
 __all__ = ["Folder", "Gap", "History", "Stored", "plugin_words", "read_folder", "read_history", "train_command"]
 

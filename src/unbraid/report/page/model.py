@@ -15,8 +15,7 @@ from unbraid.metrics import METRICS, Score, evaluate
 from unbraid.report.page.folder import Folder, Gap
 from unbraid.report.page.predictions import Predicted, see_predictions
 from unbraid.report.traversal import Traversal, traverse
-from unbraid.training import Run, open_run
-from unbraid.training.run import CHECKPOINT
+from unbraid.training import CHECKPOINT, Run, open_run
 
 __all__ = ["QUICK", "Choices", "Look", "look"]
 

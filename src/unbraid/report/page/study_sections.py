@@ -35,7 +35,7 @@ from unbraid.study import (
 )
 from unbraid.study.analysis import METRICS, QUESTIONS, judge_findings, metrics_of
 from unbraid.study.published import compare, imitated, load
-from unbraid.training.run import INFO
+from unbraid.training import INFO
 
 __all__ = ["study_page"]
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from unbraid.theory import Inspection, Polarisation, largest_distance, random_distance
-from unbraid.theory.beta_range import BetaRange
+from unbraid.theory import BetaRange, Inspection, Polarisation, largest_distance, random_distance
 
 __all__ = ["draw_beta_range", "draw_inspection"]
 
