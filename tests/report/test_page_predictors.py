@@ -3,6 +3,7 @@
 import re
 
 import numpy as np
+import polars
 import pytest
 
 import unbraid
@@ -107,3 +108,18 @@ def test_there_is_nothing_to_walk_along(classifier, capsys):
         traverse(classifier, classifier.data())
     assert main(["traverse", str(classifier.path)]) != 0
     assert "no latents to walk along" in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_study_of_classifiers_has_a_table_and_reports(tmp_path):
+    file = tmp_path / "study.toml"
+    file.write_text(
+        'name = "predicting"\ndata = ["digits8"]\nseeds = 1\nsteps = 5\nnet = "mlp:width=8"\n'
+        "[objectives.classifier]\nlearning_rate = [0.001, 0.01]\n[measures.accuracy]\nimages = 100\n"
+    )
+    folder = str(tmp_path / "study")
+    assert main(["study", "run", str(file), "--out", folder, "--workers", "1"]) == 0
+    assert main(["study", "report", folder]) == 0
+    assert main(["report", folder]) == 0
+    table = polars.read_parquet(tmp_path / "study" / "table.parquet")
+    assert table["accuracy"].null_count() == 0
+    assert len(table) == 2

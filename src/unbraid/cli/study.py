@@ -108,6 +108,7 @@ def study_report(folder: Positional[Path], *, json: bool = False) -> None:
     found = coverage(opened)
     answers = answer_all(table, folder / "report") if len(table) else []
     if answers:
+        (folder / "report").mkdir(exist_ok=True)  # no question may have had an answer
         write_markdown(folder / "report" / "report.md", opened.study, table, answers)
     if json:
         told = _as_json(opened, found) | {
