@@ -17,7 +17,7 @@ __all__ = ["LightDecoder", "LightEncoder", "cut", "join", "light"]
 def light(
     shape: Shape, latents: int, *, heads: int = 2, channels: int = 32, hidden: int = 128
 ) -> tuple[nn.Module, nn.Module]:
-    """A small network for small images, on a CPU about three times as fast as ``conv`` at 32x32.
+    """A small network for small images, on a CPU two to three times as fast as ``conv`` at 32x32.
 
     The encoder cuts the image into patches of 4x4 pixels, reads each with the same ``channels`` units, then blocks of
     2x2 patches with twice as many, until the longer side has at most 4 blocks; then come one layer of ``hidden``
