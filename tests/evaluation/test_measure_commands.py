@@ -152,7 +152,7 @@ def test_a_measure_that_does_not_apply_is_named_with_what_it_needs(runs, tmp_pat
 
 def test_an_evaluation_killed_in_the_middle_goes_on_where_it_was(runs, tmp_path):
     (tmp_path / "noted_measure.py").write_text(NOTED)
-    script = "from unbraid.cli import main; main()"
+    script = "import sys; from unbraid.cli import main; sys.exit(main())"
     words = ["--plugin", DOTS, "--plugin", str(tmp_path / "noted_measure.py"), "evaluate", str(runs[1])]
     command = [sys.executable, "-c", script, *words, "--measures", "noted"]
     environment = {**os.environ, "NOTES": str(tmp_path / "notes")}

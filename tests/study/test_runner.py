@@ -48,7 +48,7 @@ def unbraid(*words: object) -> int:
 
 def start(*words: object, **environment: str) -> subprocess.Popen:
     """The command in a process of its own."""
-    script = "from unbraid.cli import main; main()"
+    script = "import sys; from unbraid.cli import main; sys.exit(main())"
     return subprocess.Popen(
         [sys.executable, "-c", script, "--plugin", PLUGIN, *map(str, words)],
         env={**os.environ, **environment},
