@@ -8,7 +8,7 @@ import pytest
 from unbraid.cli.app import main
 from unbraid.data import SyntheticLinear
 from unbraid.errors import UsageError
-from unbraid.objectives import AE, LinearVAE
+from unbraid.objectives import AE, FactorVAE, LinearVAE
 from unbraid.report.theory.trials import summarise_trials, trial_table
 from unbraid.theory import Trial, fit, manipulation_trials, pca_trials, read_trials, run_trials
 
@@ -95,3 +95,19 @@ def test_manipulation_compares_original_perturbed_and_noise(tmp_path):
     for change in ({"pattern_steps": 2}, {"restarts": 3}, {"steps": 4}):
         with pytest.raises(UsageError, match=f"{next(iter(change))} = .*its own --out"):
             next(manipulation_trials("mini-sprites", tmp_path, **few | change))
+
+
+def test_both_players_of_a_game_learn():
+    objective = FactorVAE(
+        net="mlp:width=8", latents=2, likelihood="gaussian", discriminator_width=8, discriminator_depth=1
+    )
+    data = SyntheticLinear()
+    before, after = (fit(objective, data, steps=steps, images=20).model for steps in (0, 5))
+    for part in ("encoder", "decoder", "discriminator"):
+        moved = [
+            not old.equal(new)
+            for old, new in zip(
+                before.get_submodule(part).parameters(), after.get_submodule(part).parameters(), strict=True
+            )
+        ]
+        assert all(moved), part

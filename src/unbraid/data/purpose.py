@@ -41,8 +41,8 @@ class Purpose(IntEnum):
 class GamePurpose(IntEnum):
     """Those of the game in which a perturbation is found (:func:`unbraid.theory.train_perturbation`), a world apart."""
 
-    DECODERS = 1
-    PATTERN = 2
+    MOVES = 1
+    # 2 is the noise of the training loop, on which the game runs.
     HELD_OUT = 3
     INIT = 4
     NOISE = 5

@@ -9,7 +9,7 @@ import numpy as np
 
 from unbraid.data import Purpose, counter_rng
 from unbraid.errors import UsageError
-from unbraid.objectives import Inputs, Objective, Problem
+from unbraid.objectives import Objective, Problem
 from unbraid.theory.toys import Toy
 
 __all__ = ["Found", "fit_toy", "matched_correlation"]
@@ -69,21 +69,19 @@ def fit_toy(objective: Objective, toy: Toy, *, steps: int, batch_size: int = 256
     """
     import torch
 
+    from unbraid.training import Loop, MemoryStream
+
     if steps < 1 or batch_size < 0:
         raise UsageError(f"steps must be positive and batch_size not negative, got {steps} and {batch_size}")
     first, second = (torch.from_numpy(x.astype(np.float32))[:, None, None] for x in (toy.seen, toy.later_seen))
     generator = torch.Generator().manual_seed(int(counter_rng(seed, 0, Purpose.INIT).integers(2**62)))
-    model = objective.build(Problem((1, first.shape[-1], 1), len(first)), generator)
-    optimizers = objective.optimizers(model)
-    losses = []
+    model = objective.make_model(Problem((1, first.shape[-1], 1), len(first)), generator)
+    stream = MemoryStream(first, batch_size, seed, partners=second)
+    loop = Loop(objective, model, stream, seed, torch.device("cpu"), precision="fp32")
     for step in range(steps):
-        index = torch.randint(len(first), (batch_size,), generator=generator) if batch_size else slice(None)
-        inputs = Inputs(first[index], second[index])
-        for player, terms in objective.losses(model, inputs, step, generator):
-            optimizers[player].zero_grad(set_to_none=True)
-            terms.total.backward()
-            optimizers[player].step()
-        losses.append(terms.total.detach())
+        if step == steps - max(1, steps // 10):
+            loop.means.take()
+        loop.advance()
     with torch.no_grad():
         codes = objective.encode(model, first).double().numpy()
         logvar = objective.describe(model, first, generator).get("logvar")
@@ -92,5 +90,5 @@ def fit_toy(objective: Objective, toy: Toy, *, steps: int, batch_size: int = 256
         None if logvar is None else (0.5 * logvar).exp().mean(0).double().numpy(),
         matched_correlation(codes, toy.latents),
         matched_correlation(codes, toy.latents, rank=True),
-        float(torch.stack(losses[-max(1, steps // 10) :]).mean()),
+        loop.means.current()["loss"],
     )

@@ -9,7 +9,7 @@ codes are precise.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,10 +19,10 @@ from torch import Tensor, nn
 from torch.optim import Adam
 
 from unbraid import nets
-from unbraid.data import Dataset, GamePurpose, Perturbation, counter_rng, fold, unit_factors
+from unbraid.data import Batch, Dataset, GamePurpose, Perturbation, counter_rng, fold, unit_factors
 from unbraid.errors import UsageError
-from unbraid.objectives import VAEObjective
-from unbraid.training import Run, numerics
+from unbraid.objectives import Inputs, Objective, Terms, VAEObjective
+from unbraid.training import Loop, Run, numerics
 
 __all__ = ["Codec", "Manipulation", "PerturbationNet", "codec_of", "noise_directions", "train_perturbation"]
 
@@ -133,97 +133,106 @@ def train_perturbation(
     if not 1 / 255 <= epsilon < 0.5:
         raise UsageError(f"epsilon must lie between 1/255 and 0.5, got {epsilon}")
     numerics.setup()
-    game = _Game(entangled, disentangled, data, epsilon, samples, learning_rate, net, width, seed)
-    held_out = game.batch(0, 512, purpose=GamePurpose.HELD_OUT)
-    for step in range(warm_up):
-        game.move_decoders(game.batch(step, batch_size, purpose=GamePurpose.WARM_UP))
-    gaps = [(0, game.gap(held_out))]
+    weights = torch.Generator().manual_seed(int(counter_rng(seed, 0, GamePurpose.INIT).integers(2**62)))
+    game = _Game((tuple(entangled), tuple(disentangled)), epsilon, samples, learning_rate, decoder_steps, warm_up)
+    model = _Players(PerturbationNet(len(data.factor_names), data.shape, net, width, weights), game.groups)
+
+    def batches(step: int) -> Batch:
+        if step < warm_up:
+            return _draw(data, batch_size, counter_rng(seed, step, GamePurpose.WARM_UP))
+        return _draw(data, (decoder_steps + 1) * batch_size, counter_rng(seed, step, GamePurpose.MOVES))
+
+    loop = Loop(game, model, batches, seed, torch.device("cpu"), precision="fp32")
+    held_out = loop.inputs(_draw(data, 512, counter_rng(seed, 0, GamePurpose.HELD_OUT)))
+
+    def gap() -> float:
+        noise = torch.Generator().manual_seed(int(counter_rng(seed, 0, GamePurpose.NOISE).integers(2**62)))
+        with torch.no_grad():
+            return -float(game.pattern_loss(model, held_out, noise))
+
+    for _ in range(warm_up):
+        loop.advance()
+    gaps = [(0, gap())]
     for step in range(steps):
-        for part in range(decoder_steps):
-            game.move_decoders(game.batch(step * decoder_steps + part, batch_size, purpose=GamePurpose.DECODERS))
-        game.move_pattern(game.batch(step, batch_size, purpose=GamePurpose.PATTERN))
+        loop.advance()
         if (step + 1) % check_every == 0 or step + 1 == steps:
-            gaps.append((step + 1, game.gap(held_out)))
+            gaps.append((step + 1, gap()))
             if tell is not None:
                 tell(*gaps[-1])
             best = int(np.argmax([gap for _, gap in gaps]))
             if len(gaps) - 1 - best >= patience:
                 break
-    return Manipulation(game.net.frozen(epsilon), gaps)
+    return Manipulation(model.net.frozen(epsilon), gaps)
 
 
-Batch = tuple[Tensor, Tensor]
-"""Images and their factors in [-1, 1]."""
+def _draw(data: Dataset, size: int, rng: np.random.Generator) -> Batch:
+    """Images, with their factors in [-1, 1]."""
+    factors, images = data.sample(size, rng)
+    return Batch(images, factors=unit_factors(data.need_space("a perturbation"), factors).astype(np.float32))
 
 
-class _Game:
+class _Players(nn.Module):
+    """The pattern, and the decoders of all models."""
+
+    def __init__(self, net: PerturbationNet, groups: Sequence[Sequence[Codec]]) -> None:
+        super().__init__()
+        self.net = net
+        self.decoders = nn.ModuleList(codec.decoder for group in groups for codec in group)
+
+
+@dataclass(frozen=True)
+class _Game(Objective):
     """Decoders against the pattern."""
 
-    def __init__(
-        self,
-        entangled: Sequence[Codec],
-        disentangled: Sequence[Codec],
-        data: Dataset,
-        epsilon: float,
-        samples: int,
-        learning_rate: float,
-        net: str,
-        width: int,
-        seed: int,
-    ) -> None:
-        self.groups, self.data, self.epsilon, self.samples, self.seed = (
-            (entangled, disentangled),
-            data,
-            epsilon,
-            samples,
-            seed,
-        )
-        self.noise = torch.Generator().manual_seed(int(counter_rng(seed, 0, GamePurpose.NOISE).integers(2**62)))
-        weights = torch.Generator().manual_seed(int(counter_rng(seed, 0, GamePurpose.INIT).integers(2**62)))
-        self.net = PerturbationNet(len(data.factor_names), data.shape, net, width, weights)
-        decoders = [p for group in self.groups for codec in group for p in codec.decoder.parameters()]
-        self.decoders = Adam(decoders, lr=learning_rate, eps=1e-7)
-        self.pattern = Adam(self.net.parameters(), lr=learning_rate, eps=1e-7)
+    groups: tuple[tuple[Codec, ...], tuple[Codec, ...]]
+    """Entangled and disentangled models."""
+    epsilon: float
+    samples: int
+    learning_rate: float
+    decoder_steps: int
+    warm_up: int
 
-    def batch(self, number: int, size: int, purpose: int) -> Batch:
-        rng = counter_rng(self.seed, number, purpose)
-        factors, images = self.data.sample(size, rng)
-        places = torch.from_numpy(unit_factors(self.data.need_space("a perturbation"), factors).astype(np.float32))
-        return numerics.to_tensor(images), places
+    def optimizers(self, model: _Players) -> dict[str, torch.optim.Optimizer]:
+        return {
+            "model": Adam(model.net.parameters(), lr=self.learning_rate, eps=1e-7),
+            "decoders": Adam(model.decoders.parameters(), lr=self.learning_rate, eps=1e-7),
+        }
 
-    def moved(self, batch: Batch) -> Tensor:
-        images, factors = batch
-        return fold(images + self.epsilon * self.net(factors))  # type: ignore[return-value]
+    def losses(self, model: _Players, inputs: Inputs, step: int, noise: torch.Generator) -> Iterator[tuple[str, Terms]]:
+        """A batch has a part for every move: first those of the decoders, last that of the pattern."""
+        moves = 1 if step < self.warm_up else self.decoder_steps + 1
+        assert inputs.factors is not None
+        pairs = zip(inputs.images.chunk(moves), inputs.factors.chunk(moves), strict=True)
+        parts = [Inputs(images, factors=factors) for images, factors in pairs]
+        for part in parts[: max(1, moves - 1)]:
+            with torch.no_grad():
+                target = self._moved(model, part)
+            first, second = (self._loss(group, part, target, noise, learn=True) for group in self.groups)
+            yield "decoders", Terms({"entangled": first, "disentangled": second})
+        if step >= self.warm_up:
+            yield "model", Terms({"gap": self.pattern_loss(model, parts[-1], noise)})
 
-    def loss(self, group: Sequence[Codec], batch: Batch, target: Tensor, *, learn: bool) -> Tensor:
+    def pattern_loss(self, model: _Players, inputs: Inputs, noise: torch.Generator) -> Tensor:
+        """By how much entangled models lose more than disentangled ones: what the pattern makes small."""
+        target = self._moved(model, inputs)
+        entangled, disentangled = (self._loss(group, inputs, target, noise, learn=False) for group in self.groups)
+        return entangled - disentangled
+
+    def _moved(self, model: _Players, inputs: Inputs) -> Tensor:
+        return fold(inputs.images + self.epsilon * model.net(inputs.factors))  # type: ignore[return-value]
+
+    def _loss(
+        self, group: Sequence[Codec], inputs: Inputs, target: Tensor, noise: torch.Generator, *, learn: bool
+    ) -> Tensor:
         """Mean reconstruction loss of the moved images by a group, from codes of the original ones."""
+        assert inputs.factors is not None
         total = torch.zeros(())
         for codec in group:
-            codes = codec.sample(*batch, self.samples, self.noise)
+            codes = codec.sample(inputs.images, inputs.factors, self.samples, noise)
             with torch.set_grad_enabled(learn):
                 output = codec.decoder(codes)
             total = total + codec.loss(output, target.repeat(self.samples, 1, 1, 1)).mean()
         return total / len(group)
-
-    def move_decoders(self, batch: Batch) -> None:
-        with torch.no_grad():
-            target = self.moved(batch)
-        self.decoders.zero_grad(set_to_none=True)
-        sum(self.loss(group, batch, target, learn=True) for group in self.groups).backward()  # type: ignore[union-attr]
-        self.decoders.step()
-
-    def move_pattern(self, batch: Batch) -> None:
-        target = self.moved(batch)
-        entangled, disentangled = (self.loss(group, batch, target, learn=False) for group in self.groups)
-        self.pattern.zero_grad(set_to_none=True)
-        (entangled - disentangled).backward()
-        self.pattern.step()
-
-    @torch.no_grad()
-    def gap(self, batch: Batch) -> float:
-        target = self.moved(batch)
-        entangled, disentangled = (self.loss(group, batch, target, learn=False) for group in self.groups)
-        return float(disentangled - entangled)
 
 
 def noise_directions(

@@ -2,6 +2,7 @@
 
 from unbraid.training.forked import GRACE, cause_of_death
 from unbraid.training.loop import Diverged, Hook, Loop, Moment
+from unbraid.training.memory import MemoryStream
 from unbraid.training.mixed_adam import load_kernel
 from unbraid.training.run import (
     CHECKPOINT,
@@ -27,6 +28,7 @@ __all__ = [
     "Diverged",
     "Hook",
     "Loop",
+    "MemoryStream",
     "Moment",
     "Run",
     "cause_of_death",

@@ -50,7 +50,11 @@ class Hook:
 
 
 class Loop:
-    """Objective, model, optimisers and stream, advanced step by step. Knows nothing of files."""
+    """Objective, model, optimisers and stream, advanced step by step. Knows nothing of files.
+
+    Terms are read, checked and added to the means every ``check_every`` steps: more than 1 is for steps that take no
+    longer than looking at them.
+    """
 
     def __init__(
         self,
@@ -60,9 +64,10 @@ class Loop:
         seed: int,
         device: torch.device,
         precision: str = "auto",
+        check_every: int = 1,
     ) -> None:
         self.objective, self.stream, self.seed, self.device = objective, stream, seed, device
-        self.precision = precision
+        self.precision, self.check_every = precision, check_every
         self.model = model.to(device)
         self.optimizers: dict[str, Optimizer] = objective.make_optimizers(self.model)
         self.players = {
@@ -81,8 +86,14 @@ class Loop:
     def advance(self) -> None:
         """One step: a batch, and one update of every player."""
         self.objective.prepare(self.model, self.optimizers, self.step)
+        looks = self.step % self.check_every == 0
         for player, terms in self._played(self.step):
-            self.means.add(self._named(player, self._update(player, terms)))
+            total = terms.total
+            if looks:
+                numbers = _numbers(terms, total)
+                self.check_loss(player, numbers)
+                self.means.add(self._named(player, numbers))
+            self._update(player, total)
         self.step += 1
 
     def terms_at(self, step: int) -> dict[str, dict[str, float]]:
@@ -96,7 +107,7 @@ class Loop:
         self.model.eval()
         try:
             for player, terms in self._played(step):
-                found.setdefault(player, Means()).add(_numbers(terms))
+                found.setdefault(player, Means()).add(_numbers(terms, terms.total))
         finally:
             for module, mode in modes:
                 module.training = mode
@@ -165,17 +176,14 @@ class Loop:
                 )
             yield item
 
-    def _update(self, player: str, terms: Terms) -> dict[str, float]:
-        numbers = _numbers(terms)
-        self.check_loss(player, numbers)
+    def _update(self, player: str, total: torch.Tensor) -> None:
         optimizer = self.optimizers[player]
         optimizer.zero_grad(set_to_none=True)
         if len(self.optimizers) == 1:
-            terms.total.backward()
+            total.backward()
         else:
-            terms.total.backward(inputs=self.players[player])
+            total.backward(inputs=self.players[player])
         optimizer.step()
-        return numbers
 
     def _named(self, player: str, numbers: dict[str, Any]) -> dict[str, Any]:
         return numbers if player == self.headline else {f"{player}/{name}": value for name, value in numbers.items()}
@@ -202,8 +210,8 @@ class Loop:
 _HINT = "Try a smaller --learning-rate, a weaker penalty, or look at the data; the last good checkpoint is kept."
 
 
-def _numbers(terms: Terms) -> dict[str, float]:
-    named = {"loss": terms.total, **terms.terms, **terms.watched}
+def _numbers(terms: Terms, total: torch.Tensor) -> dict[str, float]:
+    named = {"loss": total, **terms.terms, **terms.watched}
     return {name: value.item() for name, value in named.items()}
 
 
