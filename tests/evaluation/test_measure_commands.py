@@ -150,6 +150,14 @@ def test_a_measure_that_does_not_apply_is_named_with_what_it_needs(runs, tmp_pat
     assert "did you mean 'summary'" in capsys.readouterr().err
 
 
+def test_where_nothing_applies_the_stored_scores_stay(runs, capsys):
+    assert unbraid("evaluate", runs[0], "--metrics", "none") == 0
+    before = (runs[0] / "scores.json").read_bytes()
+    assert unbraid("evaluate", runs[0], "--measures", "accuracy") == 2
+    assert "nothing can be measured of" in capsys.readouterr().err
+    assert (runs[0] / "scores.json").read_bytes() == before
+
+
 def test_an_evaluation_killed_in_the_middle_goes_on_where_it_was(runs, tmp_path):
     (tmp_path / "noted_measure.py").write_text(NOTED)
     script = "import sys; from unbraid.cli import main; sys.exit(main())"

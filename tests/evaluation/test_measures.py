@@ -72,6 +72,18 @@ def test_losses_after_training_of_a_weighed_reconstruction_are_in_nats_per_image
     assert found["elbo"] == pytest.approx(-(found["reconstruction"] + found["kl"]), rel=1e-6)
 
 
+def test_steps_without_the_model_are_left_out_of_its_losses(run, data, monkeypatch):
+    whole = objectives.BetaVAE.losses
+
+    def every_other(self, model, inputs, step, noise):
+        if step % 2 == 0:
+            yield from whole(self, model, inputs, step, noise)
+
+    alone, both = losses_after_training(run, data, batches=1), losses_after_training(run, data, batches=2)
+    monkeypatch.setattr(objectives.BetaVAE, "losses", every_other)
+    assert losses_after_training(run, data, batches=2) == alone != both
+
+
 def test_losses_after_training_leave_the_model_as_it_is(run, data):
     before = {name: value.clone() for name, value in run.model.state_dict().items()}
     losses_after_training(run, data, batches=3)

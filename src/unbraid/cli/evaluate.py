@@ -130,6 +130,9 @@ def _evaluate_run(
             allowed_metrics(names, dataset, representation, by_name=True)
     with _status(quiet) as clock:
         answers = measure(run, dataset, asked, seed=seed, progress=clock)
+    if asked and not answers:
+        needs = "; ".join(f"{one.name} needs {one.needs}" for one in asked if one.needs)
+        raise UsageError(f"nothing can be measured of {path} on {dataset.name}: {needs}. Its scores stay as they are")
     for one in asked:
         if one.name not in answers and (not usual or (one.name == "disentanglement" and not run.can("predict"))):
             print(f"{one.name} does not apply to {path} on {dataset.name}: it needs {one.needs}", file=sys.stderr)

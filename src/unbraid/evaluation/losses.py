@@ -80,4 +80,4 @@ def _terms(run: Run, data: ImageDataset, steps: range) -> Iterator[dict[str, flo
     stream = make_stream(run.objective.needs, data, int(run.info["batch_size"]), seed)
     loop = Loop(run.objective, run.model, stream, seed, run.device, precision="fp32")
     for step in steps:
-        yield loop.terms_at(step)[loop.headline]
+        yield loop.terms_at(step).get(loop.headline, {})  # a game may leave a player out of some steps
