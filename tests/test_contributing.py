@@ -86,3 +86,9 @@ def test_an_objective_dropped_into_its_folder_is_found_and_told_what_is_missing(
     code, said = common_tests(copy)
     assert code == 0, said
     assert "passed" in said
+
+
+def test_no_two_test_files_share_a_name():
+    # The folders of tests are no packages: a second file of the same name keeps all of them from being collected.
+    names = [path.name for path in (ROOT / "tests").rglob("test_*.py")]
+    assert sorted(names) == sorted(set(names))
