@@ -43,6 +43,9 @@ def test_a_factor_can_be_the_class():
     assert objective.outputs(problem) == 4
     factors = torch.tensor([[0, 3], [2, 1]])
     assert objective.targets(problem, Inputs(images(2), factors=factors)).tolist() == [3, 1]
+    # Labels are other classes: they do not stand in for a factor that is missing.
+    with pytest.raises(UsageError, match="with factor 'x' needs a stream with the factors"):
+        objective.targets(problem, Inputs(images(2), labels=torch.tensor([0, 1])))
 
 
 def test_squared_error_and_r2_by_hand():

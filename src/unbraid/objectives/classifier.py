@@ -48,9 +48,13 @@ class Classifier(PredictorObjective):
 
     def targets(self, problem: Problem, inputs: Inputs) -> Tensor:
         """The class of each image, ``[n]``."""
+        if self.factor:
+            if inputs.factors is None:
+                raise UsageError(
+                    f"objective {self.name!r} with factor {self.factor!r} needs a stream with the factors of images"
+                )
+            return inputs.factors[:, factor_column(self.factor, problem)].long()
         found = inputs.labels
-        if self.factor and inputs.factors is not None:
-            found = inputs.factors[:, factor_column(self.factor, problem)]
         if found is None or found.ndim != 1:
             raise UsageError(f"objective {self.name!r} needs a stream with the class of every image")
         return found.long()
