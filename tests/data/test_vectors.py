@@ -1,5 +1,7 @@
 """Float vectors as data: spheres, own vectors, pairs of them, and training on them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -106,8 +108,13 @@ def test_a_run_on_vectors_encodes_decodes_and_resumes(tmp_path):
     assert run.info["data"]["shape"] == [3]
     with pytest.raises(UsageError, match=r"floats \[n, 3\]"):
         run.encode(np.zeros((2, 3), np.uint8))
-    with pytest.raises(UsageError, match="likelihood gaussian"):
+    # What can never be trained on vectors is refused before there is a run, which would be in the way of the right one.
+    with pytest.raises(UsageError, match=r"vectors of 3 numbers.*--likelihood gaussian"):
         unbraid.train(BetaVAE(net="linear"), line, steps=1, out=tmp_path / "other", **options)
+    right = BetaVAE(net="linear", likelihood="gaussian")
+    with pytest.raises(UsageError, match="reference_size is for images"):
+        unbraid.train(replace(right, reference_size=64), line, steps=1, out=tmp_path / "other", **options)
+    assert unbraid.train(right, line, steps=1, out=tmp_path / "other", **options).finished
 
 
 def test_pages_draw_no_vectors(tmp_path):

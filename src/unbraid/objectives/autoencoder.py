@@ -45,7 +45,12 @@ class AutoencoderObjective(Objective):
         """Encoder and decoder; ``model.problem`` stays at hand for losses that depend on the data set's size."""
         from unbraid import nets
 
-        nets.likelihood(self.likelihood)
+        found = nets.likelihood(self.likelihood)
+        if len(problem.shape) == 1 and isinstance(found, nets.Bernoulli):
+            raise UsageError(
+                f"likelihood {self.likelihood!r} is for pixels in [0, 1], and these data are vectors of "
+                f"{problem.shape[0]} numbers: they need likelihood gaussian (--likelihood gaussian)"
+            )
         encoder, decoder = nets.build(self.net, problem.shape, self.latents, heads=self.heads(), generator=generator)
         return nets.Autoencoder(encoder, decoder, problem)
 
@@ -108,6 +113,10 @@ class VAEObjective(AutoencoderObjective):
 
     def heads(self) -> int:
         return 2
+
+    def build(self, problem: Problem, generator: torch.Generator) -> Autoencoder:
+        self.weight(problem.shape[:-1])  # refuses data that have no size
+        return super().build(problem, generator)
 
     def weight(self, size: Sequence[int]) -> float:
         """How often the reconstruction loss counts on images of this height and width.
