@@ -134,6 +134,23 @@ def test_gradients_flow_through_the_classifier_to_images_only(classifier, dots):
     torch.testing.assert_close(difference, slope, rtol=1e-3, atol=1e-6)
 
 
+def test_only_images_as_the_networks_see_them_are_classified(regressor, dots):
+    # A fully connected network would take pixels in any order.
+    classify, seen = regressor.classifier(), dots.images([3, 7])
+    for wrong, words in (
+        (torch.zeros(2, 16, 16, 1), r"float32 \[n, 1, 16, 16\], got float32 \[2, 16, 16, 1\]; channels come first"),
+        (torch.zeros(1, 16, 16), r"got float32 \[1, 16, 16\]"),
+        (torch.from_numpy(seen).permute(0, 3, 1, 2), r"must be float32 .*, got uint8"),
+        (torch.zeros(2, 1, 16, 16, dtype=torch.float64), r"must be float32 .*, got float64"),
+        (np.zeros((2, 1, 16, 16), np.float32), "images must be a tensor, got ndarray"),
+    ):
+        with pytest.raises(UsageError, match=words):
+            classify(wrong)
+    for wrong in (seen.tolist(), torch.from_numpy(seen)):
+        with pytest.raises(UsageError, match=r"images must be a numpy array, got (list|Tensor)"):
+            regressor.predict(wrong)
+
+
 def test_the_runs_own_model_is_not_frozen_by_it(classifier):
     classifier.classifier()
     assert all(p.requires_grad for p in classifier.model.parameters())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -161,7 +161,7 @@ class Run:
         if not self.can("predict"):
             raise UsageError(f"a model trained by {self.objective.name!r} does not predict; a classifier does")
         with torch.inference_mode(False):
-            return Classify(self.objective, copy.deepcopy(self.model))
+            return Classify(self.objective, copy.deepcopy(self.model), self.problem.shape)
 
     def describe(self, images: np.ndarray, *, seed: int = 0, batch_size: int = 256) -> dict[str, np.ndarray]:
         """Label-free quantities of each image: reconstruction loss, KL per latent, ..., as the objective offers."""
@@ -191,6 +191,8 @@ class Run:
 
     def _check(self, images: np.ndarray) -> None:
         shape = tuple(self.info["data"]["shape"])
+        if not isinstance(images, np.ndarray):
+            raise UsageError(f"images must be a numpy array, got {type(images).__name__}; data.images(index) gives one")
         right = images.dtype.kind == "f" if len(shape) == 1 else images.dtype == np.uint8
         if images.shape[1:] != shape or not right:
             kind = "floats" if len(shape) == 1 else "uint8"
@@ -210,9 +212,11 @@ class Run:
 class Classify(nn.Module):
     """The predictions of a trained model as a function of float images, for attacks and other uses of gradients."""
 
-    def __init__(self, objective: Objective, model: nn.Module) -> None:
+    def __init__(self, objective: Objective, model: nn.Module, shape: Sequence[int]) -> None:
         super().__init__()
         self.objective, self.model = objective, model
+        self.shape = (*shape[-1:], *shape[:-1])
+        """Of an image as networks see it: channels first."""
         self.requires_grad_(False).eval()
 
     def train(self, mode: bool = True) -> Classify:
@@ -220,7 +224,23 @@ class Classify(nn.Module):
         return super().train(False)
 
     def forward(self, images: Tensor) -> Tensor:
+        self._check(images)
         return self.objective.predict(self.model, images)
+
+    def _check(self, images: Tensor) -> None:
+        if not isinstance(images, Tensor):
+            raise UsageError(
+                f"images must be a tensor, got {type(images).__name__}; Run.predict takes arrays as data sets give them"
+            )
+        dtype = next((weights.dtype for weights in self.parameters()), torch.float32)
+        if images.dtype != dtype or tuple(images.shape[1:]) != self.shape:
+            kind = str(dtype).removeprefix("torch.")
+            shape = ", ".join(map(str, self.shape))
+            hint = "; channels come first, and pixels are in [0, 1]" if len(self.shape) == 3 else ""
+            raise UsageError(
+                f"images must be {kind} [n, {shape}], got {str(images.dtype).removeprefix('torch.')} "
+                f"{list(images.shape)}{hint}"
+            )
 
 
 def open_run(path: str | Path, *, device: str = "auto") -> Run:
