@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -20,12 +20,13 @@ from unbraid.files import read_json
 from unbraid.objectives import ABILITIES, Objective, Problem
 from unbraid.training import numerics
 from unbraid.training.checkpoint import load_model
+from unbraid.training.classify import Classify
 from unbraid.training.history import read_table
 
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["CHECKPOINT", "EVALUATIONS", "HISTORY", "INFO", "Classify", "Run", "describe_data", "open_run", "problem_of"]
+__all__ = ["CHECKPOINT", "EVALUATIONS", "HISTORY", "INFO", "Run", "describe_data", "open_run", "problem_of"]
 
 INFO, CHECKPOINT = "run.json", "checkpoint.safetensors"
 HISTORY, EVALUATIONS = "history.csv", "evaluations.csv"
@@ -207,40 +208,6 @@ class Run:
         options = ", ".join(f"{name}={value!r}" for name, value in objective["options"].items())
         made = f"{objective['name']}({options}) on {self.info['data']['name']}"
         return f"<Run {str(self.path)!r}: {made}, {self.info['status']} at step {self.info['step']}>"
-
-
-class Classify(nn.Module):
-    """The predictions of a trained model as a function of float images, for attacks and other uses of gradients."""
-
-    def __init__(self, objective: Objective, model: nn.Module, shape: Sequence[int]) -> None:
-        super().__init__()
-        self.objective, self.model = objective, model
-        self.shape = (*shape[-1:], *shape[:-1])
-        """Of an image as networks see it: channels first."""
-        self.requires_grad_(False).eval()
-
-    def train(self, mode: bool = True) -> Classify:
-        """Stay in evaluation mode: a trained model is looked at, not trained."""
-        return super().train(False)
-
-    def forward(self, images: Tensor) -> Tensor:
-        self._check(images)
-        return self.objective.predict(self.model, images)
-
-    def _check(self, images: Tensor) -> None:
-        if not isinstance(images, Tensor):
-            raise UsageError(
-                f"images must be a tensor, got {type(images).__name__}; Run.predict takes arrays as data sets give them"
-            )
-        dtype = next((weights.dtype for weights in self.parameters()), torch.float32)
-        if images.dtype != dtype or tuple(images.shape[1:]) != self.shape:
-            kind = str(dtype).removeprefix("torch.")
-            shape = ", ".join(map(str, self.shape))
-            hint = "; channels come first, and pixels are in [0, 1]" if len(self.shape) == 3 else ""
-            raise UsageError(
-                f"images must be {kind} [n, {shape}], got {str(images.dtype).removeprefix('torch.')} "
-                f"{list(images.shape)}{hint}"
-            )
 
 
 def open_run(path: str | Path, *, device: str = "auto") -> Run:
