@@ -53,7 +53,7 @@ class Augmentation:
             raise UsageError(f"share must lie between 0 and 1, got {self.share}")
 
     def __call__(self, images: Tensor, noise: torch.Generator) -> Tensor:
-        """What becomes of images ``[n, c, h, w]`` in [0, 1]; all chance comes from ``noise``."""
+        """What becomes of images ``[n, c, h, w]`` in [0, 1], or of vectors ``[n, d]``; all chance is from ``noise``."""
         raise UsageError(f"augmentation {self.name!r} does nothing: define __call__(images, noise) or apply(...)")
 
     def apply(self, scene: Scene, inputs: Inputs, noise: torch.Generator) -> Tensor:

@@ -93,9 +93,25 @@ def augmented(
         changed = replace(changed, images=_changed(entry, scene, changed, rows, noise))
         if changed.partners is not None:
             # Both images of a pair are changed, each by chance of its own.
-            second = replace(changed, images=changed.partners, labels=None, factors=None, index=None)
+            second = _swapped(changed)
             changed = replace(changed, partners=_changed(entry, scene, second, rows, noise))
     yield from objective.losses(model, changed, step, noise)
+
+
+def _swapped(inputs: Inputs) -> Inputs:
+    """The same pairs with the second images first; classes and positions are known of the first ones only."""
+    assert inputs.partners is not None
+    return replace(
+        inputs,
+        images=inputs.partners,
+        partners=inputs.images,
+        clean=inputs.clean_partners,
+        clean_partners=inputs.clean,
+        factors=inputs.partner_factors,
+        partner_factors=inputs.factors,
+        labels=None,
+        index=None,
+    )
 
 
 def _changed(entry: Augmentation, scene: Scene, inputs: Inputs, rows: Tensor, noise: torch.Generator) -> Tensor:

@@ -18,7 +18,10 @@ __all__ = ["GaussianNoise"]
 @register("gaussian-noise")
 @dataclass(frozen=True)
 class GaussianNoise(Augmentation):
-    """Normal noise of one standard deviation on every pixel and channel, clipped to [0, 1] (Rusak et al., 2020)."""
+    """Normal noise of one standard deviation on every pixel and channel, clipped to [0, 1] (Rusak et al., 2020).
+
+    Vectors, which have no range of their own, are not clipped.
+    """
 
     sigma: float = 0.5
     """Standard deviation of the noise, in units of the images' range; 0.5 was best for corruptions never seen."""
@@ -32,4 +35,5 @@ class GaussianNoise(Augmentation):
         import torch
 
         drawn = torch.randn(images.shape, generator=noise, device=images.device, dtype=images.dtype)
-        return (images + self.sigma * drawn).clamp(0, 1)
+        noisy = images + self.sigma * drawn
+        return noisy.clamp(0, 1) if images.ndim == 4 else noisy
