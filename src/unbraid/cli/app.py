@@ -54,6 +54,9 @@ Start: unbraid train beta-vae --data sprites32 --beta 4 --steps 2000 --seed 0 --
 Own objectives, networks, data sets, metrics and measures: --plugin FILE.py with any command.
 Completion: unbraid completion bash|zsh|fish. Version: unbraid --version"""
 
+LISTS = ("--augment", "--option", "--search")
+"""Options that take several values, at once or by being given again."""
+
 SHELLS = ("bash", "zsh", "fish")
 
 GROUPS = {
@@ -106,7 +109,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit code (2 for something the user can mend)."""
     words = list(sys.argv[1:] if argv is None else argv)
     try:
-        words = _import_plugins(words)
+        words = _gather_lists(_import_plugins(words))
         if words == ["--version"]:
             print("unbraid", version("unbraid"))
             return 0
@@ -184,3 +187,25 @@ def _import_plugins(words: list[str]) -> list[str]:
             rest.append(word)
         position += 1
     return rest
+
+
+def _gather_lists(words: list[str]) -> list[str]:
+    """Put all values of a list together, at the end: of one that is given again the parser would keep the last only.
+
+    >>> _gather_lists(["--augment", "a", "b", "--seed", "1", "--augment=c"])
+    ['--seed', '1', '--augment', 'a', 'b', 'c']
+    """
+    rest: list[str] = []
+    lists: dict[str, list[str]] = {}
+    values = rest
+    for word in words:
+        name, equals, value = word.partition("=")
+        if name in LISTS:
+            values = lists.setdefault(name, [])
+            values += [value] * bool(equals)
+        elif word.startswith("-"):
+            values = rest
+            rest.append(word)
+        else:
+            values.append(word)
+    return rest + [word for name, found in lists.items() for word in (name, *found)]

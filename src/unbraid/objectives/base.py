@@ -115,6 +115,8 @@ class Objective:
         """The augmentations by name, made."""
         from unbraid.objectives.augment import make
 
+        if isinstance(self.augment, str):
+            raise UsageError(f"augment must be a list of augmentations, got {self.augment!r}; write [{self.augment!r}]")
         return tuple(make(text) for text in self.augment)
 
     def make_model(self, problem: Problem, generator: torch.Generator) -> nn.Module:
