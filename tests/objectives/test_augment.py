@@ -9,11 +9,13 @@ from torch import nn
 
 import unbraid
 from unbraid import objectives
-from unbraid.data import make_stream
+from unbraid.data import load, make_stream
 from unbraid.errors import UsageError
 from unbraid.objectives import BetaVAE, Classifier, Inputs, Terms, augment
-from unbraid.objectives.augment.batch import shares
+from unbraid.objectives.augment.batch import augmented, shares
 from unbraid.training import Loop, problem_of, train_together
+
+NAMES = augment.names()  # before those below are added
 
 
 @augment.register("test-bright")
@@ -121,6 +123,51 @@ def test_noise_is_normal_and_clipped():
         assert noisy.flatten(1).norm(dim=1).mean().item() == pytest.approx(norm, rel=5e-3)
 
 
+def test_noise_on_vectors_is_not_clipped():
+    # The spheres have radii 1 and 10 around zero: half of all coordinates are negative.
+    vectors = torch.as_tensor(load("spheres:images=64").images(np.arange(64)))
+    quiet = augment.make("gaussian-noise:sigma=0")(vectors, torch.Generator())
+    torch.testing.assert_close(quiet, vectors)
+    found = augment.make("gaussian-noise:sigma=0.1")(vectors, torch.Generator().manual_seed(0)) - vectors
+    # 6,400 draws: the standard error of the deviation is 0.1 / 113.
+    assert found.std().item() == pytest.approx(0.1, abs=4e-3)
+
+
+def test_the_second_image_of_a_pair_comes_with_what_is_known_of_it():
+    given = []
+
+    @dataclass(frozen=True)
+    class Witness(augment.Augmentation):
+        def apply(self, scene, inputs, noise):
+            given.append(inputs)
+            return inputs.images + 1
+
+    class Idle(objectives.Objective):
+        def losses(self, model, inputs, step, noise):
+            yield from ()
+
+    rows = torch.arange(4.0)
+    inputs = Inputs(
+        rows.reshape(4, 1, 1, 1),
+        partners=10 + rows.reshape(4, 1, 1, 1),
+        labels=rows.long(),
+        factors=rows.long()[:, None],
+        index=rows.long(),
+        partner_factors=10 + rows.long()[:, None],
+    )
+    list(augmented(Idle(), [Witness(share=1)], nn.Module(), inputs, 0, torch.Generator()))
+    first, second = given
+    assert (first.clean == first.images).all()
+    assert (first.images.flatten() == first.factors.flatten()).all()
+    assert (first.images.flatten() == first.labels).all()
+    assert (second.clean == second.images).all()
+    assert (second.images.flatten() == second.factors.flatten()).all()
+    assert second.images.min() >= 10
+    assert (second.partner_factors.flatten() == second.clean_partners.flatten()).all()
+    assert second.labels is None
+    assert second.index is None
+
+
 def test_both_images_of_a_pair_are_changed_and_the_clean_ones_asked_for(dots):
     objective = objectives.make("slow-vae", {"net": "mlp:width=16", "latents": 2, "augment": ["test-bright:share=0.5"]})
     found = {}
@@ -150,7 +197,7 @@ def test_a_vae_is_asked_for_the_clean_image():
     torch.testing.assert_close(terms.terms["reconstruction"], (output - clean).square().sum((1, 2, 3)).mean())
 
 
-@pytest.mark.parametrize("augmentation", ["gaussian-noise:sigma=0.3", "test-worst-shift:share=0.5"])
+@pytest.mark.parametrize("augmentation", [*NAMES, "test-worst-shift:share=0.5"])
 @pytest.mark.parametrize("name", ["classifier", "beta-vae"])
 def test_resuming_ends_with_the_same_bytes(name, augmentation, dots, tmp_path):
     options = CLASSIFIER if name == "classifier" else {"net": "mlp:width=16", "latents": 2}
@@ -164,6 +211,37 @@ def test_resuming_ends_with_the_same_bytes(name, augmentation, dots, tmp_path):
     go("whole", 7)
     for file in ("checkpoint.safetensors", "history.csv"):
         assert (tmp_path / "parts" / file).read_bytes() == (tmp_path / "whole" / file).read_bytes()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_augmentation_changes_its_share_and_keeps_shape_and_range(name, dots):
+    _, inputs = seen(dots, f"{name}:share=0.25", batch_size=8)
+    assert inputs.images.shape == inputs.clean.shape
+    assert inputs.images.dtype == inputs.clean.dtype
+    assert inputs.images.min() >= 0
+    assert inputs.images.max() <= 1
+    assert 1 <= (inputs.images != inputs.clean).flatten(1).any(1).sum() <= 2
+    _, inputs = seen(dots, f"{name}:share=0", batch_size=8)
+    assert torch.equal(inputs.images, inputs.clean)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_augmentation_takes_vectors_as_they_are_or_refuses_them(name):
+    spheres = load("spheres:d=20,images=64")  # coordinates on both sides of zero, beyond 1
+    objective = Watching(net="mlp:width=8", augment=(f"{name}:share=0.5",))
+    model = objective.make_model(problem_of(spheres), torch.Generator().manual_seed(0))
+    loop = Loop(objective, model, make_stream("images", spheres, 16, 0), 0, torch.device("cpu"), "fp32")
+    try:
+        loop.advance()
+    except UsageError as error:
+        assert "vectors" in str(error)  # noqa: PT017
+        return
+    inputs = model.seen
+    assert inputs.images.shape == inputs.clean.shape == (16, 20)
+    changed = (inputs.images != inputs.clean).any(1)
+    assert 1 <= changed.sum() <= 8
+    # Clipped to the range of images, nothing would be negative any more.
+    assert (inputs.images[changed] < 0).any(1).all()
 
 
 def test_an_augmentation_with_a_player_learns_beside_the_model(dots, tmp_path):
@@ -245,6 +323,16 @@ def test_the_command_takes_a_list(tmp_path):
     words += ["--augment", "gaussian-noise:sigma=0.1,share=0.25", "gaussian-noise:sigma=0.4,share=0.25"]
     assert main([*words, "--out", str(tmp_path / "run")]) == 0
     assert unbraid.open_run(tmp_path / "run").objective.augment == tuple(words[-2:])
+    # The option may also come again.
+    again = [*words[:-2], words[-2], "--seed", "0", f"--augment={words[-1]}"]
+    assert main([*again, "--out", str(tmp_path / "again")]) == 0
+    assert unbraid.open_run(tmp_path / "again").objective.augment == tuple(words[-2:])
+
+
+def test_a_single_word_is_no_list_of_augmentations(dots, tmp_path):
+    objective = Classifier(**CLASSIFIER, augment="gaussian-noise")
+    with pytest.raises(UsageError, match="augment must be a list of augmentations, got 'gaussian-noise'"):
+        unbraid.train(objective, dots, steps=1, out=tmp_path, progress="none")
 
 
 def test_what_changes_the_shape_is_refused(dots):
