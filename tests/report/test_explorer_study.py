@@ -16,7 +16,7 @@ from unbraid.report.explorer import study_site
 from unbraid.report.explorer.contents import look_at
 from unbraid.report.explorer.packing import page as explorer_html
 from unbraid.report.explorer.site import run_files
-from unbraid.study import parse_study
+from unbraid.study import answers_of, parse_study
 from unbraid.study.folder import begin_study
 from unbraid.study.stages import evaluate_index, train_index
 
@@ -65,6 +65,24 @@ def test_the_record_has_a_row_per_begun_run_with_its_scores(study):
     assert [row["strength"] for row in record["rows"]] == [1.0, 1.0, 4.0]
     assert record["rows"][0]["scores"]["mig"] == pytest.approx(scores(study, 0)["mig"]["value"], rel=1e-3)
     assert record["shown"][:2] == ["mig", "modularity"]
+
+
+@pytest.mark.parametrize(
+    ("places", "names"), [(("training", "{other}"), ("mig",)), (("{other}",), ("mig on {other}",))]
+)
+def test_scores_on_other_data_are_not_taken_for_those_of_the_run(study, tmp_path, places, names):
+    other = "mini-sprites:part=:200"
+    data = [place.format(other=other) for place in places]
+    measure = f'[measures.disentanglement]\nmetrics = ["mig"]\ntrain = 100\ntest = 50\ndata = {data}\n'
+    plan = parse_study(PLAN[: PLAN.index("[evaluation]")] + measure, "placed")
+    folder = begin_study(tmp_path / "s", plan)
+    shutil.copytree(study / "runs/00000", folder.run(0))
+    assert evaluate_index(str(folder.path), 0) == "done"
+    (answer,) = [answer for answer in answers_of(folder.run(0)) if answer.on == data[0]]
+    record = study_site(folder.path).record()
+    (name,) = (name.format(other=other) for name in names)
+    assert record["columns"] == record["shown"] == [name]
+    assert record["rows"][0]["scores"][name] == pytest.approx(answer.rows[0][1]["mig"].value, rel=1e-3)
 
 
 def test_a_picture_shows_what_the_two_most_active_latents_do(study):

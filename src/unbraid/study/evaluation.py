@@ -39,6 +39,11 @@ class Answered:
     """The file it was read from; for a group measure it holds what was kept of the run."""
 
     @property
+    def own(self) -> bool:
+        """Whether it is about the data that the run was trained on."""
+        return self.on in (None, TRAINING)
+
+    @property
     def share(self) -> Path | None:
         return self.source if isinstance(self.evaluation.measure, GroupMeasure) else None
 
@@ -95,7 +100,7 @@ def own_scores(run: Path) -> tuple[Path, str, dict[str, Score]] | None:
     if not (run / EVALUATION).exists():
         return None
     for answer in answers_of(run):
-        if answer.source is not None and answer.on in (None, TRAINING):
+        if answer.source is not None and answer.own:
             for condition, scores in answer.rows:
                 found = {name: score for name, score in scores.items() if isinstance(score, Score)}
                 if "representation" in condition and found:

@@ -22,7 +22,7 @@ from unbraid.training import open_run
 __all__ = ["StudySite", "study_site"]
 
 SHOWN = ("mig", "dci_disentanglement", "factor_vae", "sap", "modularity", "udr", "reconstruction", "kl")
-"""Scores that the table shows at first, where they were measured."""
+"""Scores that the table shows at first, where they were measured; where none was, the first of what was."""
 KEPT = 6
 """Explorers held in memory; each has a few megabytes."""
 PATH = re.compile(r"runs/(\d{5})/([a-z]+\.[a-z]+)")
@@ -75,7 +75,7 @@ class StudySite:
         agreement = _agreement(self.folder)
         rows = [row for index in self._all() if (row := self._row(index, agreement)) is not None]
         measured = Counter(name for row in rows for name, value in row["scores"].items() if value is not None)
-        shown = [name for name in SHOWN if name in measured]
+        shown = [name for name in SHOWN if name in measured] or sorted(measured)[: len(SHOWN)]
         notes = []
         if self.limited and self._pages is not None:
             notes.append(
@@ -152,11 +152,21 @@ def study_site(path: str | Path, *, limit: int | None = None, images: int = 64, 
 
 
 def _scores(run: Path) -> dict[str, float | None]:
-    """Scores under the first condition (the mean representation) and on the run's own data, to four digits."""
-    own = [answer for answer in answers_of(run) if answer.on is None] or answers_of(run)
-    found = [(answer.evaluation.measure.name, condition, scores) for answer in own for condition, scores in answer.rows]
-    _, columns = condition_rows({0: found}, [])[0][0]
-    kept = {name: value for name, value in columns.items() if not name.endswith("_ceiling")}
+    """Scores under the first condition (the mean representation) on the run's own data, to four digits.
+
+    Those of a run that was measured on other data alone say in their names on which.
+    """
+    asked = answers_of(run)
+    kept: dict[str, float | None] = {}
+    for place in [None] if any(answer.own for answer in asked) else dict.fromkeys(answer.on for answer in asked):
+        found = [
+            (answer.evaluation.measure.name, condition, scores)
+            for answer in asked
+            if (answer.own if place is None else answer.on == place)
+            for condition, scores in answer.rows
+        ]
+        _, columns = condition_rows({0: found}, [])[0][0]
+        kept |= {n if place is None else f"{n} on {place}": v for n, v in columns.items() if not n.endswith("_ceiling")}
     return {n: float(f"{v:.4g}") if v is not None and math.isfinite(v) else None for n, v in kept.items()}
 
 
@@ -173,5 +183,7 @@ def _agreement(folder: StudyFolder) -> dict[int, float]:
         return {}
     if "udr" not in table.columns:
         return {}
+    if "on" in table.columns:
+        table = table.filter(pl.col("on").is_null() | (pl.col("on") == "training"))
     known = table.select("index", "udr").drop_nulls().unique("index")
     return {int(index): round(float(value), 4) for index, value in known.iter_rows()}
