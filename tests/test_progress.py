@@ -128,3 +128,12 @@ def test_a_terminal_sees_a_bar_with_messages_above_it():
     assert out == b""
     for words in ("my [study]", "━", "4/4 runs (100%), loss 0.5", "beta 4, seed 1", "[3] told"):
         assert words in shown
+
+
+def test_lines_follow_what_is_being_done_where_nothing_is_counted(clock, capsys):
+    with Progress("evaluating", kind="lines", brief=True) as progress:
+        for note in ("mig", "dci", "sap"):
+            progress.update(note=note)
+            clock[0] += 11
+            progress.update(note=note)
+    assert lines(capsys) == ["evaluating: mig", "evaluating: dci", "evaluating: sap"]

@@ -58,7 +58,7 @@ class Progress:
         self.part = self.first_part = start / total if part is None and total else part
         self.numbers, self.note, self.running = dict[str, float](), "", tuple[str, ...]()
         self.shown, self.next_part = (self.began if brief else -float("inf")), 0.0
-        self.printed: tuple[int, float | None] | None = None
+        self.printed: tuple[int, float | None, str] | None = None
         self.bar: RichProgress | None = _bar(title, brief) if kind == "bar" else None
 
     def __enter__(self) -> Progress:
@@ -155,7 +155,7 @@ class Progress:
         bar.update(bar.task_ids[0], total=total, completed=completed, text=self.text(), running=self.running)
 
     def _print(self) -> None:
-        state, ended = (self.done, self.part), self.part is not None and self.part >= 1
+        state, ended = (self.done, self.part, self.note), self.part is not None and self.part >= 1
         silent = ended and self.brief and self.printed is None
         early = monotonic() - self.shown < self.every or (self.tenths and (self.part or 0.0) < self.next_part)
         if silent or state == self.printed or (early and not ended):

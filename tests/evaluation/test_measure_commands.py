@@ -158,6 +158,42 @@ def test_where_nothing_applies_the_stored_scores_stay(runs, capsys):
     assert (runs[0] / "scores.json").read_bytes() == before
 
 
+def test_what_was_measured_before_stays(runs, tmp_path):
+    asked = ["--train", 50, "--test", 20, "--seed", 5]
+    assert unbraid("evaluate", runs[0], "--metrics", "mig", *asked) == 0
+    mig = json.loads((runs[0] / "scores.json").read_text())["scores"]["mig"]
+    assert unbraid("evaluate", runs[0], "--metrics", "mcc", *asked) == 0
+    assert unbraid("evaluate", runs[0], "--measures", "losses:batches=2", *asked) == 0
+    record = json.loads((runs[0] / "scores.json").read_text())
+    assert list(record["scores"]) == ["mig", "mcc"]
+    assert record["scores"]["mig"] == mig
+    assert record["summary"]["kl_per_latent"]
+    assert list(record["measures"]) == ["losses"]
+    # Answers under another seed are no answers to the same question.
+    assert unbraid("evaluate", runs[0], "--measures", "losses:batches=2", "--seed", 6) == 0
+    assert json.loads((runs[0] / "scores.json").read_text())["scores"] == {}
+    # Where none are stored, the page computes its own.
+    assert unbraid("report", runs[0], "--out", tmp_path / "page.html") == 0
+    assert "Computed for this page" in (tmp_path / "page.html").read_text()
+
+
+def test_all_representations_that_were_asked_are_shown_and_stored(runs, capsys):
+    words = ["evaluate", runs[1], "--seed", 7, "--measures"]
+    settings = "metrics=mig,train=50,test=20,representations"
+    assert unbraid(*words, f"disentanglement:{settings}=sampled") == 0
+    assert "mig" in capsys.readouterr().out
+    alone = json.loads((runs[1] / "scores.json").read_text())
+    assert (alone["representation"], list(alone["scores"])) == ("sampled", ["mig"])
+    assert unbraid(*words, f"disentanglement:{settings}=mean+sampled") == 0
+    told = capsys.readouterr().out
+    assert told.index("mean codes") < told.index("sampled codes")
+    both = json.loads((runs[1] / "scores.json").read_text())
+    assert both["representation"] == "mean"
+    (row,) = both["measures"]["disentanglement"]["rows"]
+    assert row["condition"] == {"representation": "sampled"}
+    assert row["scores"]["mig"]["value"] == alone["scores"]["mig"]["value"]
+
+
 def test_an_evaluation_killed_in_the_middle_goes_on_where_it_was(runs, tmp_path):
     (tmp_path / "noted_measure.py").write_text(NOTED)
     script = "import sys; from unbraid.cli import main; sys.exit(main())"

@@ -7,8 +7,9 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from tyro.conf import Positional, arg
 
@@ -49,7 +50,8 @@ def evaluate_command(
     Without factors these are the scores of the codes alone. Models that predict are judged by their predictions.
 
     Answers are kept in the run's scores/ and read again as long as settings, data and weights are the same. Writes
-    scores.json and factors.png (which code knows which factor) into each run folder.
+    factors.png (which code knows which factor) into each run folder, and scores.json, in which earlier answers stay as
+    long as step, data and seed are the same.
 
     Args:
         runs: Folders of runs.
@@ -64,7 +66,7 @@ def evaluate_command(
             (otherwise as many as train and test: the study's setting, which encodes nearly the whole data set).
         data: Data set to measure on (otherwise the one it was trained on).
         seed: Decides which points are drawn.
-        json: Print the result as JSON.
+        json: Print what scores.json has then, as JSON.
     """
     if metrics == "help":
         print_metrics()
@@ -116,16 +118,19 @@ def _evaluate_run(
     quiet: bool,
 ) -> dict[str, Any]:
     from unbraid.data import load
-    from unbraid.evaluation import Summary, measure, representations_of
+    from unbraid.evaluation import Disentanglement, Summary, measure, representations_of
     from unbraid.files import write_json
     from unbraid.metrics import allowed_metrics
     from unbraid.training import open_run
 
     run = open_run(path)
     dataset = load(data) if data else run.data()
-    if any(one.name == "disentanglement" for one in asked) and representations_of(run):
-        if representation not in representations_of(run):
-            raise UsageError(f"{path}: {run.objective.name} has no {representation} codes; give --representation mean")
+    scored = next((one.representations for one in asked if isinstance(one, Disentanglement)), ())
+    if scored and representations_of(run):
+        kinds = [kind for kind in scored if kind in representations_of(run)]
+        if not kinds:
+            raise UsageError(f"{path}: {run.objective.name} has no {scored[0]} codes; give --representation mean")
+        representation = cast(Any, representation if representation in kinds else kinds[0])
         if names not in ("all", "none"):
             allowed_metrics(names, dataset, representation, by_name=True)
     with _status(quiet) as clock:
@@ -138,26 +143,33 @@ def _evaluate_run(
             print(f"{one.name} does not apply to {path} on {dataset.name}: it needs {one.needs}", file=sys.stderr)
     found = answers.get("summary")
     summary = None if found is None else Summary.from_scores(found.scores(), found.measure.images)  # type: ignore[attr-defined]
-    scores: dict[str, Score] = {}
-    if "disentanglement" in answers:
-        scores = answers["disentanglement"].scores(representation=representation)  # type: ignore[assignment]
+    rows = answers["disentanglement"].rows if "disentanglement" in answers else ()
+    coded = {str(under["representation"]): cast("dict[str, Score]", found) for under, found in rows}
+    scores = coded.get(representation, {})
     others = {name: one for name, one in answers.items() if name not in ("summary", "disentanglement") and one.rows}
-    result = {
-        "run": str(path),
-        "step": run.info["step"],
-        "representation": representation,
-        "data": dataset.name,
-        "seed": seed,
-        "summary": None if summary is None else summary.to_json(),
-        "scores": {name: score.to_json() for name, score in scores.items()},
-        "measures": {name: _as_json(answer) for name, answer in others.items()},
-    }
+    stored = dict(others)
+    if rest := tuple(row for row in rows if row[0]["representation"] != representation):
+        stored["disentanglement"] = replace(answers["disentanglement"], rows=rest)
+    result = _with_earlier(
+        path,
+        {
+            "run": str(path),
+            "step": run.info["step"],
+            "representation": representation,
+            "data": dataset.name,
+            "seed": seed,
+            "summary": None if summary is None else summary.to_json(),
+            "scores": {name: score.to_json() for name, score in scores.items()},
+            "measures": {name: _as_json(answer) for name, answer in stored.items()},
+        },
+    )
     write_json(path / "scores.json", result)
     if not quiet:
         print_head(run, dataset)
         if summary is not None:
             print_summary(summary)
-        print_scores(scores, clock.seconds)
+        for kind, of_kind in coded.items():
+            print_scores(of_kind, clock.seconds, f"{kind} codes" if len(coded) > 1 else None)
         for answer in others.values():
             print_rows(answer)
         if names == "all" and "disentanglement" in answers:
@@ -165,6 +177,31 @@ def _evaluate_run(
         print(f"wrote {path / 'scores.json'}")
     _draw_matrices(path, dataset, scores, None if summary is None else summary.kl_per_latent, quiet)
     return result
+
+
+def _with_earlier(path: Path, result: dict[str, Any]) -> dict[str, Any]:
+    """The result with what scores.json has of the same step, data and seed and was not asked this time."""
+    from unbraid.files import read_json
+
+    file = path / "scores.json"
+    try:
+        earlier = read_json(file) if file.exists() else {}
+    except UsageError as error:
+        print(f"{error}. It is written anew", file=sys.stderr)
+        return result
+    if any(earlier.get(key) != result[key] for key in ("step", "data", "seed")):
+        return result
+    known = earlier.get("scores") or {}
+    if not result["scores"]:
+        result = {**result, "representation": earlier["representation"]}
+    elif earlier.get("representation") != result["representation"]:
+        known = {}
+    return {
+        **result,
+        "summary": result["summary"] or earlier.get("summary"),
+        "scores": {**known, **result["scores"]},
+        "measures": {**(earlier.get("measures") or {}), **result["measures"]},
+    }
 
 
 def _compare(
@@ -244,8 +281,8 @@ class _Clock:
 
 @contextmanager
 def _status(quiet: bool) -> Iterator[_Clock]:
-    """Say what is being computed: one changing line on a terminal, nothing elsewhere."""
-    kind: ProgressKind = "none" if quiet or not sys.stderr.isatty() else "bar"
+    """Say what is being computed: one changing line on a terminal, elsewhere a line now and then if it takes long."""
+    kind: ProgressKind = "none" if quiet else "auto"
     with Progress("evaluating", kind=kind, brief=True) as progress:
         clock = _Clock(lambda text: progress.update(note=text))
         yield clock

@@ -66,14 +66,14 @@ def print_summary(summary: Summary) -> None:
         console.print("KL per latent: " + "  ".join(f"z{j} {kl_per_latent[j]:.2f}" for j in active))
 
 
-def print_scores(scores: Mapping[str, Score], seconds: Mapping[str, float]) -> None:
+def print_scores(scores: Mapping[str, Score], seconds: Mapping[str, float], heading: str | None = None) -> None:
     """Values, ceilings and how long each took; nothing for one that was read."""
     from rich.console import Console
     from rich.table import Table
 
     if not scores:
         return
-    table = Table(box=None, pad_edge=False, header_style="bold")
+    table = Table(box=None, pad_edge=False, header_style="bold", title=heading, title_justify="left")
     for column, side in (("score", "left"), ("value", "right"), ("ceiling", "right"), ("seconds", "right")):
         table.add_column(column, justify=side)  # type: ignore[arg-type]
     for name, score in scores.items():

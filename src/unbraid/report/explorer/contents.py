@@ -228,8 +228,8 @@ def _history(contents: Contents, path: Path) -> dict[str, list[float]] | None:
 
 
 def _scores(path: Path) -> list[tuple[str, float, float | None]]:
-    if (path / "scores.json").is_file():
-        scores = read_json(path / "scores.json")["scores"].items()
+    if (path / "scores.json").is_file() and (stored := read_json(path / "scores.json")["scores"]):
+        scores = stored.items()
         return [(key, s["value"], _finite(s["ceiling"])) for key, s in scores if _finite(s["value"]) is not None]
     found = own_scores(path)
     entries = () if found is None else found[2].items()

@@ -186,15 +186,19 @@ def _measured(path: Path) -> dict[str, tuple[np.ndarray, np.ndarray]]:
 
 def _stored(folder: Folder) -> Stored | None:
     """The scores of ``unbraid evaluate``, else those that a study measured."""
+    first: Stored | None = None
     for name, read in (("scores.json", _evaluated), (EVALUATION, _measured_by_a_study)):
         if not (folder.path / name).exists():
             continue
         try:
-            return read(folder.path)
+            found = read(folder.path)
+            if found is not None and found.scores:
+                return found
+            first = first or found
         except (UsageError, KeyError, TypeError, ValueError, AttributeError) as error:
             why = f"{name} cannot be read ({error})"
             folder.gaps.append(Gap("stored scores", why, folder.evaluate))
-    return None
+    return first
 
 
 def _evaluated(path: Path) -> Stored:

@@ -113,7 +113,7 @@ def _use_stored(found: Look, choices: Choices) -> None:
         found.kl = np.array(kl, dtype=float)
     if not stale and isinstance(value, int | float):
         found.reconstruction = float(value)
-    if choices.metrics is not None:
+    if choices.metrics is not None or not stored.scores:
         return
     found.scores = stored.scores
     found.scores_from = f"Read from {stored.source} ({stored.representation} codes)."
