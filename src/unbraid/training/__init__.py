@@ -1,5 +1,6 @@
 """The training loop and the run folders it leaves."""
 
+from unbraid.training.classify import Classify
 from unbraid.training.forked import GRACE, cause_of_death
 from unbraid.training.loop import Diverged, Hook, Loop, Moment
 from unbraid.training.memory import MemoryStream
@@ -9,7 +10,6 @@ from unbraid.training.run import (
     EVALUATIONS,
     HISTORY,
     INFO,
-    Classify,
     Run,
     describe_data,
     open_run,
