@@ -10,7 +10,7 @@ from torch import nn
 import unbraid
 from unbraid.data import Batch, from_arrays, load
 from unbraid.errors import UsageError
-from unbraid.objectives import AE, VAE, BetaVAE, Objective, Terms, register
+from unbraid.objectives import AE, VAE, BetaVAE, Objective, SlowVAE, Terms, register
 from unbraid.training import Diverged, Hook, open_run
 
 SMALL = {"net": "mlp:width=32", "latents": 3}
@@ -116,6 +116,34 @@ def test_starting_anew_leaves_no_picture_of_the_earlier_run(dots, tmp_path):
     train(dots, tmp_path / "a", steps=5, seed=1, fresh=True)
     found = {path.name for path in (tmp_path / "a").iterdir()}
     assert found == {".lock", "run.json", "checkpoint.safetensors", "history.csv", "evaluations.csv", "notes.txt"}
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"start": "a"}, "cannot start from itself"),
+        ({"start": "nowhere"}, "cannot start from nowhere"),
+        ({"start": "donor", "parts": ("nonsense",)}, "unknown part"),
+        ({"objective": BetaVAE(augment=("nonsense",), **SMALL)}, "unknown augmentation 'nonsense'"),
+        ({"objective": SlowVAE(**SMALL)}, "factors"),  # there are no pairs of these images
+    ],
+)
+def test_starting_anew_in_vain_leaves_the_earlier_run_as_it_was(dots, tmp_path, monkeypatch, change, words):
+    monkeypatch.chdir(tmp_path)
+    plain = from_arrays(dots.images(np.arange(144)))
+    train(plain, "donor", steps=5)
+    run = train(plain, "a", steps=5)
+    before = {path.name: path.read_bytes() for path in run.path.iterdir()}
+    with pytest.raises(UsageError, match=words):
+        train(plain, "a", steps=5, fresh=True, **change)
+    assert {path.name: path.read_bytes() for path in run.path.iterdir()} == before
+
+
+def test_starting_anew_may_begin_from_another_run(dots, tmp_path):
+    donor = train(dots, tmp_path / "donor", steps=20)
+    train(dots, tmp_path / "a", steps=5)
+    anew = train(dots, tmp_path / "a", steps=10, fresh=True, start=donor.path)
+    assert anew.info["step"] == anew.info["start"]["step"] == 20  # not those of the run that was there
 
 
 def test_a_folder_with_strange_files_is_left_alone(dots, tmp_path):

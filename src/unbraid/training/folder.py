@@ -19,7 +19,7 @@ from unbraid.objectives import Objective
 from unbraid.training.run import CHECKPOINT, EVALUATIONS, HISTORY, INFO, describe_data
 from unbraid.training.start import Start, in_words
 
-__all__ = ["identity", "make_folder", "open_or_begin", "sweep"]
+__all__ = ["clear", "identity", "make_folder", "open_or_begin", "sweep"]
 
 
 def make_folder(folder: Path) -> Path:
@@ -41,7 +41,7 @@ def sweep(folder: Path) -> None:
             left.unlink(missing_ok=True)
 
 
-def _clear(folder: Path) -> None:
+def clear(folder: Path) -> None:
     """Remove a run's own files, and nothing else that may lie in the folder."""
     made_from_it = ("scores.json", "factors.png", "traversal.png", "traversal.gif", "report.html")
     # The record goes last: without it the folder would no longer be known as a run's.
@@ -72,7 +72,10 @@ def identity(
 def open_or_begin(
     folder: Path, objective: Objective, asked: dict[str, Any], start: Start | None, fresh: bool
 ) -> dict[str, Any]:
-    """The record of the run in a folder, which must be the one that is asked for, or that of a new one."""
+    """The record of the run in a folder, which must be the one that is asked for, or that of a new one.
+
+    Nothing is removed: ``fresh`` asks for the record of a new run in the place of another.
+    """
     known = (folder / INFO).exists()
     if known and not fresh:
         info = read_json(folder / INFO)
@@ -83,9 +86,8 @@ def open_or_begin(
         # The same images by another name: the file may have been moved, or the run may have been.
         info["data"] = asked["data"]
         return info
-    if known:
-        _clear(folder)
-    elif strangers := sorted(found.name for found in folder.iterdir() if found.name != ".lock"):
+    strangers = sorted(found.name for found in folder.iterdir() if found.name != ".lock")
+    if strangers and not known:
         raise UsageError(f"{folder} is no run folder and not empty ({strangers[0]}, ...); choose another --out")
     return {
         "format": 1,

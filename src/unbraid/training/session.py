@@ -17,7 +17,7 @@ from unbraid.objectives import Objective
 from unbraid.progress import Progress, ProgressKind
 from unbraid.training import numerics
 from unbraid.training.checkpoint import load_training, save_checkpoint
-from unbraid.training.folder import identity, make_folder, open_or_begin, sweep
+from unbraid.training.folder import clear, identity, make_folder, open_or_begin, sweep
 from unbraid.training.loop import Diverged, Hook, Loop, run_hooks, stop_requests
 from unbraid.training.records import Records
 from unbraid.training.run import CHECKPOINT, INFO, problem_of
@@ -46,6 +46,8 @@ def open_session(
     start: Start | None = None,
 ) -> Iterator[Session]:
     """Hold a run folder and give the session that trains in it, put back to where the last one stopped."""
+    if start is not None and start.path.resolve() == out.resolve():
+        raise UsageError(f"a run cannot start from itself: start and out are both {out}; give it a folder of its own")
     where = numerics.device(device)
     arithmetic = {"device": where.type, "precision": str(numerics.precision(where, precision)), "threads": threads}
     folder = make_folder(out)
@@ -63,7 +65,11 @@ def open_session(
             where,
             precision,
         )
-        session = Session(folder, info, loop, hooks, log_every, checkpoint_seconds, board, start)
+        if start is not None and (fresh or not (folder / CHECKPOINT).exists()):
+            info["start"] = start.give_to(loop)
+        if fresh:
+            clear(folder)  # only now that nothing asked for has turned out to be impossible
+        session = Session(folder, info, loop, hooks, log_every, checkpoint_seconds, board)
         with contextlib.closing(session):
             yield session
 
@@ -80,7 +86,6 @@ class Session:
         log_every: int,
         checkpoint_seconds: float,
         board: Callable[..., Any] | None,
-        start: Start | None = None,
     ) -> None:
         self.folder, self.info, self.loop, self.hooks = folder, info, loop, hooks
         self.log_every, self.checkpoint_seconds = log_every, checkpoint_seconds
@@ -89,8 +94,6 @@ class Session:
         if (folder / CHECKPOINT).exists():
             state = load_training(folder / CHECKPOINT, loop.model, loop.optimizers)
             loop.restore(state)
-        elif start is not None:
-            info["start"] = start.give_to(loop)
         if not (folder / INFO).exists():
             # Before any other file: a folder with run files but without this one would be refused the next time.
             write_json(folder / INFO, info)
