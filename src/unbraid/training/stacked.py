@@ -32,7 +32,7 @@ from unbraid.training.session import Session
 __all__ = ["Stack", "stackable", "torn", "train_stacked"]
 
 _SHARED = {
-    "build": (AutoencoderObjective.build,),
+    "build": (VAEObjective.build,),
     "optimizers": (AutoencoderObjective.optimizers,),
     "prepare": (Objective.prepare,),
     "losses": (Objective.losses,),
