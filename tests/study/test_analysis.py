@@ -3,11 +3,13 @@
 import numpy as np
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 from scipy import stats
 from study_toys import DATA, full_table, grid, noise_table, settings
 
 from unbraid.errors import UsageError
 from unbraid.study.analysis import (
+    ANALYSES,
     METRICS,
     correlation_of_codes,
     correlation_pairs,
@@ -168,6 +170,7 @@ def test_variance_explained_is_the_regression_of_scikit_learn():
 
 def test_settings_without_a_strength_form_a_group_and_constant_scores_have_nothing_to_explain():
     table = noise_table(data=ONE, seeds=3).with_columns(strength=pl.lit(None, pl.Float64), sap=pl.lit(0.3))
+    table = table.with_columns(seed=pl.col("index"))
     found = variance_explained(table)
     assert cell(found, metric="mig", by="objective x strength")["groups"] == 6
     assert cell(found, metric="sap", by="objective")["explained"] is None
@@ -283,7 +286,35 @@ def test_rows_of_other_conditions_are_left_out():
     assert metric_agreement(mixed).equals(metric_agreement(table))
 
 
+def closer(table: pl.DataFrame) -> pl.DataFrame:
+    """The same runs where a measure of its own looked closer at the mean codes of some: three rows for one."""
+    table = table.with_columns(level=pl.lit(None, pl.Int32), q=pl.lit(None, pl.Float64))
+    chosen = (pl.col("seed") == 0) & (pl.col("representation") == "mean")
+    looked = [table.filter(chosen).with_columns(level=pl.lit(k), q=pl.lit(float(k))) for k in (1, 2, 3)]
+    return pl.concat([table.filter(~chosen), *looked]).sort("index", maintain_order=True)
+
+
+@pytest.mark.parametrize("name", ANALYSES)
+def test_a_run_counts_once_however_close_another_measure_looked(name):
+    table = full_table(seeds=2)
+    analysis = ANALYSES[name].table
+    assert_frame_equal(analysis(closer(table)), analysis(table))
+
+
+def test_the_levels_at_which_a_score_differs_are_named():
+    table = closer(full_table(seeds=2))
+    with pytest.raises(UsageError, match=r"'q' was measured under several conditions \(level\) for one run \(data spr"):
+        score_spread(table, metrics=["q"])
+    one = table.filter(pl.col("level").is_null() | (pl.col("level") == 2))
+    assert score_spread(one, metrics=["q"])["value"].drop_nulls().unique().to_list() == [2.0]
+
+
 # Bad tables
+
+
+def again(table: pl.DataFrame) -> pl.DataFrame:
+    """As many runs more, with another network."""
+    return pl.concat([table, table.with_columns(pl.col("index") + len(table))])
 
 
 @pytest.mark.parametrize(
@@ -299,7 +330,8 @@ def test_rows_of_other_conditions_are_left_out():
         (lambda t: metric_agreement(t, representation="median"), "no row of representation 'median'"),
         (lambda t: metric_agreement(t, metrics=["mig"]), "at least two metrics"),
         (lambda t: correlation_pairs(t.filter(representation="mean")), "needs mean and sampled"),
-        (lambda t: correlation_pairs(pl.concat([t, t])), "several rows for one run"),
+        (lambda t: correlation_pairs(again(t)), "several rows for one run"),
+        (lambda t: metric_agreement(again(t)), "several rows for one run"),
         (lambda t: transfer_between_data(t, pairing="seeds"), "pairing must be"),
         (lambda t: metric_agreement(t.drop("representation")), "no codes were scored"),
         (lambda t: metric_agreement(on(t, "dots", "mpi3d")), "scores on dots, mpi3d; keep one of them"),

@@ -87,4 +87,4 @@ def test_wrong_input_is_explained():
         transfer_trials(full_table(seeds=1), trials=0)
     table = full_table(seeds=1)
     with pytest.raises(UsageError, match="several rows for one run"):
-        transfer_trials(pl.concat([table, table]))
+        transfer_trials(pl.concat([table, table.with_columns(pl.col("index") + len(table))]))

@@ -9,12 +9,12 @@ import numpy as np
 import polars as pl
 
 from unbraid.errors import UsageError
+from unbraid.study.table import condition_columns
 
 __all__ = [
     "IDENTITY",
     "METRICS",
     "SETTING",
-    "check_unique",
     "choose_data",
     "correlate",
     "metrics_of",
@@ -78,21 +78,44 @@ def rows_of(
     data: str | None = None,
     also: Sequence[str] = (),
 ) -> pl.DataFrame:
-    """The rows of one representation (and data set) with the identity and these columns as finite floats or null.
+    """A row per run and representation (of one data set, if named) with these columns as finite floats or null.
 
-    ``also`` are further columns, taken as they are.
+    ``also`` are further columns, taken as they are. Where another measure looked closer (at ``level`` 1, 2, 3, say) the
+    table has several rows of a run, which count once here; a column that differs between them is refused.
     """
-    require(table, (*IDENTITY, *columns))
-    found = _on_one_data_set(table).select(*IDENTITY, *also, *dict.fromkeys(columns)).drop_nulls("representation")
+    asked = list(dict.fromkeys(columns))
+    require(table, (*IDENTITY, *asked))
+    found = _on_one_data_set(table).drop_nulls("representation")
     if representation is not None:
         found = found.filter(pl.col("representation") == representation)
         if not len(found):
             had = table["representation"].unique().sort().to_list()
             raise UsageError(f"the table has no row of representation {representation!r}; it has {had}")
     found = found if data is None else choose_data(found, data)
-    numbers = pl.col(*dict.fromkeys(columns)).cast(pl.Float64)
+    numbers = pl.col(*asked).cast(pl.Float64)
     # Null is what polars skips; NaN and infinity would spread into every mean and rank.
-    return found.with_columns(pl.when(numbers.is_finite()).then(numbers).otherwise(None))
+    found = found.with_columns(pl.when(numbers.is_finite()).then(numbers).otherwise(None))
+    runs = [*(("index",) if "index" in table.columns else ()), *IDENTITY]
+    for column in asked:
+        _check_one_value(found, runs, column)
+    rows = found.group_by(runs, maintain_order=True).agg(pl.col(*also, *asked).drop_nulls().first())
+    _check_unique(rows)
+    return rows.select(*IDENTITY, *also, *asked)
+
+
+def _check_one_value(found: pl.DataFrame, runs: Sequence[str], column: str) -> None:
+    """An error that names the condition if a run has several values of a column."""
+    known = found.drop_nulls(column)
+    several = known.filter(pl.col(column).n_unique().over(runs) > 1)
+    if not len(several):
+        return
+    one = next(group for _, group in several.group_by(runs, maintain_order=True))
+    marks = {"batch_size", "status"} <= set(found.columns)
+    conditions = [name for name in (condition_columns(one) if marks else one.columns) if name not in (*runs, column)]
+    differing = [name for name in conditions if one[name].n_unique() > 1]
+    under = f"under several conditions ({', '.join(differing)})" if differing else "several times"
+    remedy = f"; keep one: table.filter(pl.col({differing[0]!r}) == ...)" if differing else ""
+    raise UsageError(f"{column!r} was measured {under} for one run ({_run_words(one)}){remedy}")
 
 
 def _on_one_data_set(table: pl.DataFrame) -> pl.DataFrame:
@@ -119,16 +142,19 @@ def choose_data(table: pl.DataFrame, data: str) -> pl.DataFrame:
     return found
 
 
-def check_unique(rows: pl.DataFrame) -> None:
+def _check_unique(rows: pl.DataFrame) -> None:
     """An error if two rows claim to be the same run: a table over several networks or numbers of steps."""
-    keys = ["data", *SETTING, "seed", "representation"]
-    twice = rows.filter(rows.select(keys).is_duplicated())
+    twice = rows.filter(rows.select(IDENTITY).is_duplicated())
     if len(twice):
-        first = ", ".join(f"{key} {value}" for key, value in zip(keys, twice.select(keys).row(0), strict=True))
         raise UsageError(
-            f"the table has several rows for one run ({first}); if it spans several networks or numbers of steps, "
-            "keep one of them: table.filter(pl.col('steps') == ...)"
+            f"the table has several rows for one run ({_run_words(twice)}); if it spans several networks or numbers of "
+            "steps, keep one of them: table.filter(pl.col('steps') == ...)"
         )
+
+
+def _run_words(rows: pl.DataFrame) -> str:
+    """What the first row is about."""
+    return ", ".join(f"{key} {value}" for key, value in zip(IDENTITY, rows.select(IDENTITY).row(0), strict=True))
 
 
 def spearman(left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

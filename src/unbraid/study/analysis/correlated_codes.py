@@ -11,7 +11,7 @@ import polars as pl
 from unbraid.errors import UsageError
 from unbraid.study.analysis._strength import draw_curves, summarise_runs
 from unbraid.study.analysis._style import GRID, QUIET, colours, label, panels, styled
-from unbraid.study.analysis._table import SETTING, check_unique, rows_of, spearman
+from unbraid.study.analysis._table import SETTING, rows_of, spearman
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -63,7 +63,6 @@ def correlation_pairs(table: pl.DataFrame, *, score: str = _SCORE, data: str | N
             f"the table has representations {sorted(kinds)}, this needs mean and sampled; "
             "let the study evaluate both and run `unbraid study run FILE` again"
         )
-    check_unique(rows)
     keys = ["data", *SETTING, "seed"]
     sides = [
         rows.filter(pl.col("representation") == kind).select(*keys, pl.col(score).alias(kind))

@@ -10,7 +10,7 @@ import polars as pl
 
 from unbraid.errors import UsageError
 from unbraid.study.analysis._style import GRID, INK, PALETTE, new_figure, styled
-from unbraid.study.analysis._table import METRICS, SETTING, check_unique, rows_of
+from unbraid.study.analysis._table import METRICS, SETTING, rows_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -43,7 +43,6 @@ def transfer_trials(
     if trials < 1:
         raise UsageError(f"trials must be at least 1, got {trials}")
     rows = rows_of(table, metrics, representation=representation)
-    check_unique(rows)
     scores = _cube(rows, metrics)
     rng = np.random.default_rng(seed)
     parts = []
