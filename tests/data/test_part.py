@@ -223,6 +223,16 @@ def test_a_part_in_which_nothing_moves_is_refused():
         PairStream(line.part([5]), 8, 0)
 
 
+def test_sequences_that_no_part_holds_are_refused_at_once():
+    # Two neighbours alone on a line: LAP moves at every step, so that a pair and the way back stay inside, but of
+    # walks of 16 images, whose 15 steps must all go to and fro, hardly any does.
+    line = from_arrays(np.arange(12, dtype=np.uint8)[:, None, None], factors=np.arange(12)[:, None])
+    part = line.part([5, 6])
+    PairStream(part, 15, 0)
+    with pytest.raises(UsageError, match="too few to train on"):
+        SequenceStream(part, 15, 0, length=16)
+
+
 def test_pairs_of_parts_of_tracks_follow_the_tracks():
     film = load("pedestrians", walkers=4, augment=False)
     part = film.part(slice(0, len(film), 2))

@@ -84,6 +84,8 @@ class SequenceStream(PairStream):
                 f"length must be 2 or more with length - 1 dividing the batch size {batch_size}, got {length}"
             )
         self.length = length
+        if dataset.space is None:
+            self._chains(TRIAL, counter_rng(seed, 0, Purpose.PAIRS))  # it may hold pairs, but none so long
 
     def frames(self, step: int) -> np.ndarray:
         """The sequences of a step, uint8 ``[sequences, length, h, w, c]``."""
@@ -92,12 +94,13 @@ class SequenceStream(PairStream):
     def _draw(self, step: int) -> tuple[np.ndarray, np.ndarray]:
         """Positions ``[sequences, length]`` and their images."""
         rng = counter_rng(self.seed, step, Purpose.PAIRS)
-        count = self.batch_size // (self.length - 1)
-        if self.protocol is None:
-            index = self.dataset.draw_chains(count, self.length, rng)
-        else:
-            index = _walks(self.dataset, self.protocol, count, self.length, rng)
+        index = self._chains(self.batch_size // (self.length - 1), rng)
         return index, self.dataset.images(index.ravel(), rng).reshape(*index.shape, *self.dataset.shape)
+
+    def _chains(self, n: int, rng: np.random.Generator) -> np.ndarray:
+        if self.protocol is None:
+            return self.dataset.draw_chains(n, self.length, rng)
+        return _walks(self.dataset, self.protocol, n, self.length, rng)
 
     def __call__(self, step: int) -> Batch:
         index, frames = self._draw(step)
