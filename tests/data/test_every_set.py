@@ -69,6 +69,18 @@ def test_factors_and_classes_are_told_or_refused(every):
             every.labels(index)
 
 
+def test_positions_outside_are_refused(every):
+    for position in (-1, len(every)):
+        with pytest.raises(UsageError, match="index must lie in"):
+            every.images([position], np.random.default_rng(0))
+        if every.has_labels:
+            with pytest.raises(UsageError, match="index must lie in"):
+                every.labels([position])
+        if every.has_factors:
+            with pytest.raises(UsageError, match="index must lie in"):
+                every.factors([position])
+
+
 def test_a_part_keeps_all_of_it(every):
     index = some(every, 9)
     part = every.part(index)
@@ -110,16 +122,20 @@ def test_wrapped_it_keeps_factors_classes_and_pairs(every):
         with pytest.raises(UsageError, match="needs images"):
             data.PixelNoise(every, 0.1)
         return
-    noisy = data.PixelNoise(every.part(slice(0, len(every) // 2)), 0.1)
-    index = some(noisy)
+    begin = len(every) // 4
+    noisy = data.PixelNoise(every.part(slice(begin, begin + len(every) // 2)), 0.1)
+    inside = some(noisy)
+    index = begin + inside
     plain = every.images(index, np.random.default_rng(0)).astype(int)
-    moved = noisy.images(index, np.random.default_rng(0)).astype(int)
+    moved = noisy.images(inside, np.random.default_rng(0)).astype(int)
+    whole = data.PixelNoise(every, 0.1)
+    assert (whole.images(index, np.random.default_rng(0)) == moved).all()
     assert 0 < abs(moved - plain).max() <= 25
     assert noisy.stochastic == every.stochastic
     if every.has_factors:
-        assert (noisy.factors(index) == every.factors(index)).all()
+        assert (noisy.factors(inside) == every.factors(index)).all()
     if every.has_labels:
-        assert (noisy.labels(index) == every.labels(index)).all()
+        assert (noisy.labels(inside) == every.labels(index)).all()
     if every.grid is not None or every.has_transitions:
         batch = PairStream(noisy, 4, 0)(0)
         check_images(every, batch.partners, 4)

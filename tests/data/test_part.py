@@ -100,6 +100,7 @@ def test_classes_and_the_choice_of_a_part_stay_together():
         ([0.5], "must be integers"),
         ([[1, 2]], "must be integers"),
         (slice(9, 3), "at least one image"),
+        (slice(None, None, 0), "step of a part must not be 0"),
     ],
 )
 def test_what_chooses_no_images_is_refused(index, message):

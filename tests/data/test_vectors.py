@@ -49,6 +49,10 @@ def test_own_vectors_with_factors_classes_and_pairs():
     assert own.space is None
     assert own.factors([1]).tolist() == [[1, 0]]
     assert own.labels().tolist() == [1, 0, 1, 1]
+    for ask in (own.images, own.factors, own.labels):
+        for outside in (-1, 4):
+            with pytest.raises(UsageError, match=r"index must lie in 0\.\.3"):
+                ask([outside])
     measured = from_vectors(vectors, factors=vectors[:, :1], pairs=[[0, 2], [1, 3]])
     assert measured.factor_sizes is None
     batch = PairStream(measured, 50, 0)(0)
@@ -56,7 +60,7 @@ def test_own_vectors_with_factors_classes_and_pairs():
     assert batch.factors.shape == (50, 1)
     assert (SequenceStream(measured, 8, 0, length=2)(0).partners >= -2).any()
     with pytest.raises(UsageError, match="pairs only"):
-        SequenceStream(measured, 8, 0, length=3)(0)
+        SequenceStream(measured, 8, 0, length=3)
     half = measured.part([0, 2, 3])
     assert (PairStream(half, 20, 0)(0).index == 0).all()
 

@@ -6,7 +6,7 @@ from typing import Protocol
 import numpy as np
 
 from unbraid.data.dataset import Card, FactorDataset, ImageDataset, LabelledDataset, Shape
-from unbraid.data.space import FactorSpace
+from unbraid.data.space import FactorSpace, check_index
 from unbraid.errors import UsageError
 
 __all__ = ["ArrayFactors", "ArrayImages", "ArrayLabels", "Held", "HeldArray"]
@@ -39,11 +39,9 @@ class HeldArray:
 
     def images(self, index: np.ndarray | Sequence[int]) -> np.ndarray:
         """The images at these positions, uint8 ``[n, h, w, c]``."""
-        positions = np.asarray(index, dtype=np.int64)
+        positions = check_index(index, len(self))
         if positions.ndim != 1:
             raise UsageError(f"index must be one-dimensional, got shape {positions.shape}")
-        if positions.size and (positions.min() < 0 or positions.max() >= len(self)):
-            raise UsageError(f"index must lie in 0..{len(self) - 1}, got {positions.min()}..{positions.max()}")
         rows = self._pixels[positions if self._order is None else self._order[positions]]
         rows = rows.reshape(len(positions), *self.shape)
         return rows.astype(np.uint8) * np.uint8(255) if self._binary else rows

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unbraid.data.space import Choice, FactorSpace, Kind
+from unbraid.data.space import Choice, FactorSpace, Kind, check_index
 from unbraid.errors import UsageError
 
 if TYPE_CHECKING:
@@ -159,6 +159,14 @@ class Dataset(ABC):
 
         return Part(self, index)
 
+    def in_whole(self) -> tuple[Dataset, np.ndarray | None]:
+        """The data set that this is a part of and the positions of its images there; itself if it is a whole one."""
+        return self, None
+
+    def origin(self, index: Index) -> np.ndarray:
+        """By which positions these images are known in the data set they were taken from, however often."""
+        return np.asarray(index, dtype=np.int64)
+
     def draw_pairs(self, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """Positions of ``n`` pairs of images that follow each other."""
         raise self._no_transitions()
@@ -222,4 +230,4 @@ class LabelledDataset(Dataset):
         return len(self._labels)
 
     def labels(self, index: Index | None = None) -> np.ndarray:
-        return self._labels if index is None else self._labels[np.asarray(index, dtype=np.int64)]
+        return self._labels if index is None else self._labels[check_index(index, len(self))]

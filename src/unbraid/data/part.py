@@ -9,7 +9,7 @@ import numpy as np
 
 from unbraid.data.accepted import accepted
 from unbraid.data.dataset import Dataset, Index, Recipe, Step
-from unbraid.data.space import FactorSpace, Kind
+from unbraid.data.space import FactorSpace, Kind, check_index
 from unbraid.errors import UsageError
 from unbraid.files import replace_file
 
@@ -119,10 +119,13 @@ class Part(Dataset):
 
     def to_base(self, index: Index | None = None) -> np.ndarray:
         """Positions in the whole of positions in the part, or of all of it."""
-        positions = np.arange(len(self)) if index is None else np.asarray(index, dtype=np.int64)
-        if positions.size and (positions.min() < 0 or positions.max() >= len(self)):
-            raise UsageError(f"index must lie in 0..{len(self) - 1}, got {positions.min()}..{positions.max()}")
-        return self.indices[positions]
+        return self.indices[np.arange(len(self)) if index is None else check_index(index, len(self))]
+
+    def in_whole(self) -> tuple[Dataset, np.ndarray | None]:
+        return self.base, self.to_base()
+
+    def origin(self, index: Index) -> np.ndarray:
+        return self.base.origin(self.to_base(index))
 
     def save(self, path: str | Path) -> Part:
         """Write the positions to an npy file and name it in the recipe, so that runs on this part can be opened."""
@@ -208,6 +211,8 @@ def read_indices(path: str | Path) -> np.ndarray:
 
 def _indices(index: Index | slice | Indices, count: int) -> Indices:
     if isinstance(index, slice):
+        if index.step == 0:
+            raise UsageError("the step of a part must not be 0, got ::0; ::7 takes every seventh image")
         return Strided(range(count)[index])
     if isinstance(index, Indices):
         return index

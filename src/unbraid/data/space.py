@@ -9,7 +9,7 @@ import numpy as np
 
 from unbraid.errors import UsageError, unknown_name
 
-__all__ = ["Choice", "FactorSpace", "Kind", "SubSpace"]
+__all__ = ["Choice", "FactorSpace", "Kind", "SubSpace", "check_index"]
 
 Kind = Literal["ordinal", "categorical", "periodic"]
 Choice = int | slice | Sequence[int]
@@ -61,11 +61,9 @@ class FactorSpace:
 
     def factors(self, index: np.ndarray | Sequence[int]) -> np.ndarray:
         """Factor values of each position: int64 ``[n, K]`` from integers ``[n]``; the inverse of :meth:`index`."""
-        positions = np.asarray(index, dtype=np.int64)
+        positions = check_index(index, len(self))
         if positions.ndim != 1:
             raise UsageError(f"index must be one-dimensional, got shape {positions.shape}")
-        if positions.size and (positions.min() < 0 or positions.max() >= len(self)):
-            raise UsageError(f"index must lie in 0..{len(self) - 1}, got {positions.min()}..{positions.max()}")
         return positions[:, None] // self._strides() % np.array(self.sizes, dtype=np.int64)
 
     def sample(self, n: int, rng: np.random.Generator) -> np.ndarray:
@@ -109,6 +107,14 @@ class FactorSpace:
 
     def _strides(self) -> np.ndarray:
         return np.array([prod(self.sizes[k + 1 :]) for k in range(len(self.sizes))], dtype=np.int64)
+
+
+def check_index(index: np.ndarray | Sequence[int], count: int) -> np.ndarray:
+    """Positions as int64; refused unless they are those of ``count`` images, which -1 is not."""
+    positions = np.asarray(index, dtype=np.int64)
+    if positions.size and (positions.min() < 0 or positions.max() >= count):
+        raise UsageError(f"index must lie in 0..{count - 1}, got {positions.min()}..{positions.max()}")
+    return positions
 
 
 def _picked(choice: slice | Sequence[int], size: int) -> tuple[int, ...]:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unbraid.data.dataset import Card, Dataset, Index
+from unbraid.data.space import check_index
 from unbraid.errors import UsageError
 
 __all__ = ["Vectors", "as_floats", "from_vectors"]
@@ -40,7 +41,7 @@ class Vectors(Dataset):
         return len(self._vectors)
 
     def images(self, index: Index, rng: np.random.Generator | None = None) -> np.ndarray:
-        return self._vectors[np.asarray(index, dtype=np.int64)]
+        return self._vectors[self._positions(index)]
 
     @property
     def factor_names(self) -> tuple[str, ...]:
@@ -54,12 +55,15 @@ class Vectors(Dataset):
         return tuple(int(top) + 1 for top in self._factors.max(axis=0)) if whole else None
 
     def factors(self, index: Index) -> np.ndarray:
-        return super().factors(index) if self._factors is None else self._factors[np.asarray(index, dtype=np.int64)]
+        return super().factors(index) if self._factors is None else self._factors[self._positions(index)]
 
     def labels(self, index: Index | None = None) -> np.ndarray:
         if self._labels is None:
             return super().labels(index)
-        return self._labels if index is None else self._labels[np.asarray(index, dtype=np.int64)]
+        return self._labels if index is None else self._labels[self._positions(index)]
+
+    def _positions(self, index: Index) -> np.ndarray:
+        return check_index(index, len(self))
 
     @property
     def longest_chain(self) -> int | None:

@@ -30,6 +30,9 @@ class Wrapper(Dataset):
         positions = np.asarray(index, dtype=np.int64)
         return self.show(self.base.images(positions, rng), positions, rng)
 
+    def origin(self, index: Index) -> np.ndarray:
+        return self.base.origin(index)
+
     def pairs_at(
         self, first: np.ndarray, second: np.ndarray, rng: np.random.Generator | None = None
     ) -> tuple[np.ndarray, np.ndarray]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from unbraid.data import Dataset, Part, load
+from unbraid.data import Dataset, load
 
 __all__ = ["Source"]
 
@@ -25,8 +25,8 @@ class Source:
 
     @classmethod
     def of(cls, data: Dataset) -> Source:
-        """The source of a data set or of a :class:`Part` of one."""
-        base, indices = (data.base, data.to_base()) if isinstance(data, Part) else (data, None)
+        """The source of a data set or of a part of one."""
+        base, indices = data.in_whole()
         if base.recipe is None:
             return cls(None, held=base, indices=indices)
         return cls(base.recipe.name, tuple(sorted(base.recipe.options.items())), indices=indices)
@@ -35,7 +35,7 @@ class Source:
         """The data set; a process that carries out many tasks loads it once."""
         base = self.held if self.name is None else _load(self.name, _Options(self.options))
         assert base is not None
-        return base if self.indices is None else Part(base, self.indices)
+        return base if self.indices is None else base.part(self.indices)
 
     def fingerprint(self) -> str:
         """Which part of the data set this is; equal for equal parts."""

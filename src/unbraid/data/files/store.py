@@ -24,6 +24,7 @@ import numpy as np
 
 from unbraid.data.dataset import Shape
 from unbraid.data.files.root import home, roots
+from unbraid.data.space import check_index
 from unbraid.errors import UsageError
 from unbraid.progress import Progress
 
@@ -92,11 +93,9 @@ class ImageStore:
 
     def images(self, index: np.ndarray | Sequence[int]) -> np.ndarray:
         """The images at these positions, uint8 ``[n, h, w, c]``; black and white ones are 0 and 255."""
-        positions = np.asarray(index, dtype=np.int64)
+        positions = check_index(index, len(self))
         if positions.ndim != 1:
             raise UsageError(f"index must be one-dimensional, got shape {positions.shape}")
-        if positions.size and (positions.min() < 0 or positions.max() >= len(self)):
-            raise UsageError(f"index must lie in 0..{len(self) - 1}, got {positions.min()}..{positions.max()}")
         rows = self._data[positions]
         if not self.packed:
             return rows

@@ -8,7 +8,7 @@ import numpy as np
 
 from unbraid.data.dataset import Card, FactorDataset
 from unbraid.data.registry import register
-from unbraid.data.space import FactorSpace
+from unbraid.data.space import FactorSpace, check_index
 
 __all__ = ["HadamardImages"]
 
@@ -37,4 +37,4 @@ class HadamardImages(FactorDataset):
         self._pixels = np.rint(255 * pixels).astype(np.uint8).reshape(len(_SPACE), 8, 8, 1)
 
     def images(self, index: np.ndarray | Sequence[int], rng: np.random.Generator | None = None) -> np.ndarray:
-        return self._pixels[np.asarray(index, dtype=np.int64)]
+        return self._pixels[check_index(index, len(self))]

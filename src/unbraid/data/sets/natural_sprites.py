@@ -16,7 +16,7 @@ from unbraid.data.motion.tracks import TrackDataset, Tracks
 from unbraid.data.motion.window_tracks import window_tracks
 from unbraid.data.registry import register
 from unbraid.data.render.spriteworld import ANGLES, SHAPES, render_polygons
-from unbraid.data.space import FactorSpace
+from unbraid.data.space import FactorSpace, check_index
 from unbraid.errors import UsageError
 
 __all__ = ["NaturalSprites", "NaturalSpritesDiscrete"]
@@ -98,7 +98,7 @@ class NaturalSprites(_Source, TrackDataset):
 
     def factors(self, index: np.ndarray | Sequence[int]) -> np.ndarray:
         """x, y and scale in units of the image side, angle in degrees, position of the shape: ``[n, 5]``."""
-        frame, look = np.divmod(np.asarray(index, dtype=np.int64), LOOKS)
+        frame, look = np.divmod(check_index(index, len(self)), LOOKS)
         x, y, area = self.tracks.values[frame].T
         angle, shape = np.divmod(look, len(SHAPES))
         return np.stack([x / WINDOW, y / WINDOW, np.sqrt(area) / WINDOW, ANGLES[angle], shape], axis=1)

@@ -13,6 +13,7 @@ from unbraid.data.motion.walkers import walk_scenes
 from unbraid.data.registry import register
 from unbraid.data.render.jitter import jitter_pairs
 from unbraid.data.render.silhouettes import render_silhouettes
+from unbraid.data.space import check_index
 from unbraid.errors import UsageError
 
 __all__ = ["SMALLEST", "MaskTracks", "Pedestrians"]
@@ -58,11 +59,11 @@ class MaskTracks(TrackDataset):
         return len(self.tracks)
 
     def images(self, index: np.ndarray | Sequence[int], rng: np.random.Generator | None = None) -> np.ndarray:
-        return self._held.images(self._frames[np.asarray(index, dtype=np.int64)])
+        return self._held.images(self._frames[check_index(index, len(self))])
 
     def factors(self, index: np.ndarray | Sequence[int]) -> np.ndarray:
         """Centre of mass x and y and area, in pixels: ``[n, 3]``."""
-        return self.tracks.values[np.asarray(index, dtype=np.int64)]
+        return self.tracks.values[check_index(index, len(self))]
 
     def pairs_at(
         self, first: np.ndarray, second: np.ndarray, rng: np.random.Generator | None = None

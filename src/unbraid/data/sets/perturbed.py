@@ -135,7 +135,7 @@ class PixelNoise(Wrapper):
         self.card = _card_of(base.card, "in stored noise", f"Uniform noise of at most {epsilon:g} in every pixel.")
 
     def show(self, images: np.ndarray, index: np.ndarray, rng: np.random.Generator | None) -> np.ndarray:
-        places = index.astype(np.uint64)
+        places = self.origin(index).astype(np.uint64)  # an image keeps its noise in every part
         pixels = np.arange(np.prod(self.shape), dtype=np.uint64)
         counters = places[:, None] * np.uint64(len(pixels)) + pixels
         levels = np.uint64(2 * self.reach + 1)

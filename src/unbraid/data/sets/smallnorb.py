@@ -15,7 +15,7 @@ from unbraid.data.files.converted import converted
 from unbraid.data.files.root import find_file
 from unbraid.data.files.store import ImageStore
 from unbraid.data.registry import register
-from unbraid.data.space import FactorSpace
+from unbraid.data.space import FactorSpace, check_index
 from unbraid.errors import UsageError
 
 __all__ = ["INSTANCES", "SPACE", "SmallNORB", "convert_smallnorb", "load_smallnorb", "read_matrix"]
@@ -55,7 +55,7 @@ class SmallNORB(FactorDataset):
             raise UsageError(
                 f"{self.name!r} draws the toy anew at every access: pass rng, such as np.random.default_rng(0)"
             )
-        positions = np.asarray(index, dtype=np.int64)
+        positions = check_index(index, len(self))
         return self.store.images(positions * self.instances + rng.integers(self.instances, size=positions.shape))
 
 

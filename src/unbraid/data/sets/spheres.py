@@ -7,6 +7,7 @@ import numpy as np
 from unbraid.data.dataset import Card, Dataset, Index
 from unbraid.data.hashing import hash_bits, hash_normal
 from unbraid.data.registry import register
+from unbraid.data.space import check_index
 from unbraid.errors import UsageError
 
 __all__ = ["Spheres"]
@@ -53,7 +54,4 @@ class Spheres(Dataset):
         return (np.where(self.labels(index), self.radius, 1.0)[:, None] * direction).astype(np.float32)
 
     def _positions(self, index: Index) -> np.ndarray:
-        positions = np.asarray(index, dtype=np.int64)
-        if positions.size and (positions.min() < 0 or positions.max() >= len(self)):
-            raise UsageError(f"index must lie in 0..{len(self) - 1}, got {positions.min()}..{positions.max()}")
-        return positions.astype(np.uint64)
+        return check_index(index, len(self)).astype(np.uint64)

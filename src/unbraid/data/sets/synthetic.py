@@ -8,7 +8,7 @@ import numpy as np
 
 from unbraid.data.dataset import Card, FactorDataset
 from unbraid.data.registry import register
-from unbraid.data.space import FactorSpace
+from unbraid.data.space import FactorSpace, check_index
 from unbraid.errors import UsageError
 
 __all__ = ["SyntheticLinear", "SyntheticNonlinear", "SyntheticVectors", "linear_map"]
@@ -46,7 +46,7 @@ class SyntheticVectors(FactorDataset):
         self._vectors = (self.scale * vectors + self.offset).astype(np.float32)
 
     def images(self, index: np.ndarray | Sequence[int], rng: np.random.Generator | None = None) -> np.ndarray:
-        return self._vectors[np.asarray(index, dtype=np.int64)]
+        return self._vectors[check_index(index, len(self))]
 
 
 @register("synth-linear", size="3")
