@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -89,8 +90,13 @@ def test_a_run_that_began_from_another_resumes_to_the_same_bytes_without_it(tmp_
 
 def test_a_run_goes_on_as_it_began_or_not_at_all(tmp_path):
     donor = run(tmp_path / "donor", 5).path
+    stranger = run(tmp_path / "stranger", 5, seed=1).path
     run(tmp_path / "heir", 3, start=donor, parts=("encoder",))
     for other, words in (
+        (
+            {"start": stranger, "parts": ("encoder",)},
+            "began with encoder of .*donor, now asked .* encoder of .*stranger",
+        ),
         ({}, "began with encoder of .*donor, now asked to begin with new weights"),
         ({"start": donor}, "now asked to begin with all of .*donor"),
         ({"start": donor, "parts": ("decoder",)}, "now asked to begin with decoder of"),
@@ -99,6 +105,12 @@ def test_a_run_goes_on_as_it_began_or_not_at_all(tmp_path):
             run(tmp_path / "heir", 6, **other)
     with pytest.raises(UsageError, match="began with new weights, now asked to begin with all of"):
         run(donor, 6, start=tmp_path / "heir")
+    # The donor may move, train on where it was, or go.
+    moved = shutil.copytree(donor, tmp_path / "moved")
+    run(donor, 6)
+    shutil.rmtree(stranger)
+    for number, place in enumerate((moved, donor, stranger), 4):
+        assert run(tmp_path / "heir", number, start=place, parts=("encoder",)).info["step"] == number
 
 
 def test_what_cannot_be_taken_is_named(tmp_path):

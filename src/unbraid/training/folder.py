@@ -132,11 +132,11 @@ def _check_same(folder: Path, info: dict[str, Any], asked: dict[str, Any], defau
 
 
 def _check_start(folder: Path, info: dict[str, Any], start: Start | None) -> None:
-    """Refuse another way to begin. The run it began from may have moved or be gone: nothing more is read from it."""
+    """Refuse another way to begin. The run it began from may have moved, trained on or be gone."""
     if "start" not in info:
         return  # version 0.1 did not write it down
     stored = None if info["start"] is None else Start(Path(info["start"]["path"]), tuple(info["start"]["parts"]))
-    if (stored is None) != (start is None) or (stored and start and stored.parts != start.parts):
+    if (stored is None) != (start is None) or (start and start.differs_from(info["start"])):
         raise UsageError(
             f"{folder} holds a run that began with {in_words(stored)}, now asked to begin with {in_words(start)}. "
             f"{_OTHERWISE}"

@@ -50,7 +50,7 @@ def train(
     the folder cannot hold it, so that going on needs it again.
     ``start`` is another run's folder to begin from: its weights, optimiser state and step count (which is part of the
     budget), but the hyperparameters given here. With ``parts``, as in ``("encoder",)``, only the weights of these
-    sub-modules are taken, and optimiser and step are fresh. Once there is a checkpoint nothing is read from ``start``.
+    sub-modules are taken, and optimiser and step are fresh. Once there is a checkpoint nothing is taken from ``start``.
     """
     objective = objectives.make(objective) if isinstance(objective, str) else objective
     dataset = load(data) if isinstance(data, str) else data

@@ -52,9 +52,26 @@ class Start:
         return {
             "path": str(self.path),
             "step": read_step(file),
-            "checkpoint": hashlib.sha256(file.read_bytes()).hexdigest()[:16],
+            "checkpoint": _fingerprint(file),
             "parts": list(self.parts),
         }
+
+    def differs_from(self, record: dict[str, Any]) -> bool:
+        """Whether this is known to be another start than the recorded one.
+
+        The run in the recorded place may have trained on, one elsewhere with the recorded checkpoint may have been
+        moved, and of one that is gone nothing is known.
+        """
+        if list(self.parts) != record["parts"]:
+            return True
+        file = self.path / CHECKPOINT
+        if self.path.resolve() == Path(record["path"]).resolve() or not file.exists():
+            return False
+        return _fingerprint(file) != record["checkpoint"]
+
+
+def _fingerprint(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()[:16]
 
 
 def in_words(start: Start | None) -> str:
