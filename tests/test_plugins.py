@@ -107,3 +107,20 @@ def test_a_plugin_may_not_stand_in_for_a_module(tmp_path, name):
     file.write_text("raise AssertionError('imported')")
     with pytest.raises(UsageError, match=f"there is a module '{name}' already"):
         import_file(file)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("x = 1\n\ny = 1 / 0\n", "line 3: ZeroDivisionError: division by zero"),
+        ("x = 1\ndef f(:\n", "line 2: SyntaxError: invalid syntax"),
+        ("import no_such_module_at_all\n", "line 1: ModuleNotFoundError: No module named 'no_such_module_at_all'"),
+    ],
+)
+def test_a_plugin_that_fails_is_named_with_line_and_cause(tmp_path, capsys, text, words):
+    from unbraid.cli.app import main
+
+    file = tmp_path / "failing_plugin.py"
+    file.write_text(text)
+    assert main(["--plugin", str(file), "list", "nets"]) == 2
+    assert capsys.readouterr().err == f"unbraid: plugin {file}, {words}\n"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, Union, get_args, get_origin
+from typing import Any, Literal, Union, get_args, get_origin
 
 from unbraid.errors import UsageError, unknown_name
 
@@ -107,7 +107,14 @@ def _parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
 
 def _fitting(what: str, name: str, value: Any, annotation: Any) -> Any:
     union = get_origin(annotation) in (Union, UnionType)
-    kinds = {get_origin(kind) or kind for kind in (get_args(annotation) if union else (annotation,))}
+    allowed = get_args(annotation) if union else (annotation,)
+    words = [word for kind in allowed if get_origin(kind) is Literal for word in get_args(kind)]
+    others = [kind for kind in allowed if get_origin(kind) is not Literal]
+    if any(value == word and type(value) is type(word) for word in words):
+        return value
+    if words and all(kind is NoneType for kind in others) and (value is not None or not others):
+        raise unknown_name(f"{name} of {what}:", value, map(str, words))
+    kinds = {get_origin(kind) or kind for kind in others}
     if not all(isinstance(kind, type) for kind in kinds) or inspect.Parameter.empty in kinds:
         return value
     if kinds <= _TEXT and isinstance(value, int | float):
@@ -116,4 +123,14 @@ def _fitting(what: str, name: str, value: Any, annotation: Any) -> Any:
     if (isinstance(value, str) and str not in kinds) or not isinstance(value, tuple(wanted)):
         names = " or ".join(sorted(kind.__name__ for kind in kinds if kind is not NoneType))
         raise UsageError(f"option {name!r} of {what} must be {names}, got {value!r}")
+    if isinstance(value, list | tuple):
+        return type(value)(_fitting(what, f"{name}[{k}]", one, _element(others, k)) for k, one in enumerate(value))
     return value
+
+
+def _element(kinds: Iterable[Any], position: int) -> Any:
+    """What the element of a list or tuple must be, where the annotation says so."""
+    for kind in kinds:
+        if get_origin(kind) in (list, tuple) and (inside := get_args(kind)):
+            return inside[0] if len(inside) == 1 or inside[1] is ... else inside[min(position, len(inside) - 1)]
+    return inspect.Parameter.empty

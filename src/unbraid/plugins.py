@@ -3,6 +3,7 @@
 import importlib.util
 import sys
 from pathlib import Path
+from traceback import extract_tb
 
 from unbraid.errors import UsageError
 
@@ -26,8 +27,10 @@ def import_file(path: str | Path) -> None:
         sys.modules[path.stem] = module
         try:
             spec.loader.exec_module(module)
-        except BaseException:
+        except BaseException as error:
             del sys.modules[path.stem]  # half a module must not pass for a whole one
+            if isinstance(error, Exception) and not isinstance(error, UsageError):
+                raise _failed(path, error) from error
             raise
     elif Path(getattr(known, "__file__", None) or "").resolve() != path.resolve():
         raise _taken(path)
@@ -43,6 +46,16 @@ def _check_free(path: Path) -> None:
         spec = None
     if spec is not None and Path(spec.origin or "").resolve() != path.resolve():
         raise _taken(path)
+
+
+def _failed(path: Path, error: Exception) -> UsageError:
+    """What went wrong in one line, with the last line of the file that was reached."""
+    lines = [frame.lineno for frame in extract_tb(error.__traceback__) if Path(frame.filename) == path]
+    if isinstance(error, SyntaxError) and Path(error.filename or "") == path:
+        lines.append(error.lineno)
+    at = f", line {lines[-1]}" if lines else ""
+    text = error.msg if isinstance(error, SyntaxError) else str(error)
+    return UsageError(f"plugin {path}{at}: {type(error).__name__}: {' '.join(text.split())}")
 
 
 def _taken(path: Path) -> UsageError:

@@ -173,12 +173,25 @@ def test_settings_come_with_the_name():
     assert {"brightness", "spread"} <= set(names())
 
 
+def test_numbers_of_a_list_arrive_as_numbers():
+    @register("shares")
+    @dataclass(frozen=True)
+    class Shares(Measure):
+        shares: tuple[float, ...] = (0.5,)
+        words: tuple[str, ...] = ()
+
+    assert make("shares:shares=0.25+1e-3,words=3+a") == Shares(shares=(0.25, 0.001), words=("3", "a"))
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
         ("brightnes", "did you mean 'brightness'"),
         ("brightness:image=3", "did you mean 'images'"),
         ("brightness:images=many", "must be int"),
+        ("brightness:levels=x", r"option 'levels\[0\]' of measure 'brightness' must be int, got 'x'"),
+        ("brightness:levels=1+x", r"option 'levels\[1\]' of measure 'brightness' must be int, got 'x'"),
+        ("udr:kind=laso", "unknown kind of measure 'udr': 'laso'; did you mean 'lasso'"),
         ("brightness,brightness:images=2", "must differ in their names"),
         (",", "names separated by commas"),
     ],
@@ -207,3 +220,49 @@ def test_what_is_no_measure_is_refused(run, dots):
 
     with pytest.raises(UsageError, match=r"the condition \{'a': 1\} twice"):
         measure(run, dots, "twice")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"rows": [{"condition": {}, "scores": []}]}',
+        '{"rows": [{"condition": {}, "scores": {"kl": "abc"}}]}',
+        '{"rows": [{"condi',
+        "[]",
+    ],
+)
+def test_a_damaged_answer_is_named_with_what_to_do(text, run, dots):
+    path = measure(run, dots, "brightness")["brightness"].path
+    path.write_text(text)
+    with pytest.raises(UsageError, match=f"{path} cannot be read as scores .*; delete it to measure anew"):
+        measure(run, dots, "brightness")
+
+
+def test_damaged_arrays_of_a_group_are_named_with_what_to_do(run, dots):
+    path = measure(run, dots, "spread")["spread"].path
+    path.write_bytes(path.read_bytes()[:100])
+    with pytest.raises(UsageError, match=f"{path} cannot be read as scores .*; delete it to measure anew"):
+        measure(run, dots, "spread")
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        (None, "rows must yield pairs"),
+        ([{"x": 1.0}], "rows must yield pairs"),
+        ([({}, None)], "must give scores by name, got None"),
+        ([({}, {"x": None})], "gives 'x': None, expected a number"),
+        ([({}, {"x": "3"})], "gives 'x': '3', expected a number"),
+        ([({}, {"x": np.ones(2)})], "gives 'x': array.*, expected a number"),
+        ([({"a": np.nan}, {"x": 1.0})], "gives the condition 'a': nan"),
+    ],
+)
+def test_an_own_measure_that_gives_no_numbers_is_named(rows, words, run, dots):
+    @register("wayward")
+    @dataclass(frozen=True)
+    class Wayward(Measure):
+        def rows(self, run, data, seed):
+            return rows
+
+    with pytest.raises(UsageError, match=f"measure 'wayward'.*{words}"):
+        measure(run, dots, "wayward")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from unbraid.errors import UsageError
 from unbraid.metrics import Score
-from unbraid.options import Named, check_options
+from unbraid.options import Named, check_options, parse_value
 from unbraid.registry import Registry
 
 if TYPE_CHECKING:
@@ -134,7 +134,8 @@ def make(measure: str | Named | Measure, settings: Mapping[str, Any] | None = No
     cls = get(named.name)
     given = {**named.options, **(settings or {})}
     lists = {field.name for field in dataclasses.fields(cls) if str(field.type).startswith("tuple")}
-    given = {key: _as_list(value) if key in lists else value for key, value in given.items()}
+    words = {field.name for field in dataclasses.fields(cls) if "str" in str(field.type)}
+    given = {key: _as_list(value, key in words) if key in lists else value for key, value in given.items()}
     found = check_options(f"measure {cls.name!r}", cls, given)
     return cls(**{key: tuple(value) if key in lists else value for key, value in found.items()})
 
@@ -171,9 +172,9 @@ def say(text: str) -> None:
         listener(text)
 
 
-def _as_list(value: Any) -> Any:
+def _as_list(value: Any, words: bool) -> Any:
     if isinstance(value, str):
-        return value.split("+")
+        return value.split("+") if words else [parse_value(word) for word in value.split("+")]
     return list(value) if isinstance(value, list | tuple) else [value]
 
 

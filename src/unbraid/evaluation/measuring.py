@@ -11,10 +11,12 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -24,6 +26,7 @@ from unbraid.evaluation.base import (
     Condition,
     GroupMeasure,
     Measure,
+    Row,
     Scores,
     make,
     read_measures,
@@ -31,7 +34,7 @@ from unbraid.evaluation.base import (
     settings_of,
 )
 from unbraid.evaluation.models import as_run, describe_run, fingerprint_data
-from unbraid.files import read_json, replace_file, write_json
+from unbraid.files import replace_file, write_json
 from unbraid.metrics import Score
 from unbraid.options import Named
 
@@ -120,17 +123,20 @@ def measure_group(
     models = [as_run(run) for run in runs]
     stores = [_Store(model, data, seed) if model.path is not None else None for model in models]
     shares = [_share(chosen, model, data, seed, store) for model, store in zip(models, stores, strict=True)]
-    scores = chosen.compare([arrays for arrays, _ in shares], seed)
+    scores = list(chosen.compare([arrays for arrays, _ in shares], seed))
+    if len(scores) != len(shares):
+        raise UsageError(f"measure {chosen.name!r} compares {len(shares)} runs and gives scores of {len(scores)}")
+    scores = [_checked(chosen, own) for own in scores]
     return [Measured(chosen, (({}, own),), path) for own, (_, path) in zip(scores, shares, strict=True)]
 
 
 def read_rows(path: Path) -> Rows:
     """The rows of a stored answer."""
-    record = read_json(path)
     try:
-        return tuple((row["condition"], _from_json(row["scores"])) for row in record["rows"])
-    except (KeyError, TypeError) as error:
-        raise UsageError(f"{path} cannot be read as scores ({error!r}); delete it to measure anew") from error
+        record = json.loads(path.read_text())
+        return tuple((dict(row["condition"]), _from_json(row["scores"])) for row in record["rows"])
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise _damaged(path, error) from error
 
 
 def rows_to_json(rows: Rows) -> list[dict[str, Any]]:
@@ -151,8 +157,15 @@ def group_runs(runs: Sequence[Run]) -> list[list[int]]:
 
 def read_share(path: Path) -> dict[str, np.ndarray]:
     """What a group measure kept of a run."""
-    with np.load(path, allow_pickle=False) as file:
-        return {name: file[name] for name in file.files}
+    try:
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
+            return {name: file[name] for name in file.files}
+    except (ValueError, EOFError, BadZipFile) as error:
+        raise _damaged(path, error) from error
+
+
+def _damaged(path: Path, error: Exception) -> UsageError:
+    return UsageError(f"{path} cannot be read as scores ({error!r}); delete it to measure anew")
 
 
 class _Store:
@@ -199,7 +212,7 @@ def _rows(asked: Measure, run: Run, data: ImageDataset, seed: int, store: _Store
         partial = partial.with_name(f".{partial.name}")
     known = {} if partial is None else _read_partial(partial)
     rows: dict[str, dict[str, Any]] = {}
-    for condition, scores in asked.rows(run, data, seed):
+    for condition, scores in _each_row(asked, asked.rows(run, data, seed)):
         under = _plain_condition(asked, condition)
         key = json.dumps(under, sort_keys=True)
         if key in rows:
@@ -207,7 +220,8 @@ def _rows(asked: Measure, run: Run, data: ImageDataset, seed: int, store: _Store
         if key not in known:
             if under:
                 say(f"{asked.name}: {', '.join(f'{name} {value}' for name, value in under.items())}")
-            known[key] = {"condition": under, "scores": _to_json(scores() if callable(scores) else scores)}
+            found = _checked(asked, scores() if callable(scores) else scores)
+            known[key] = {"condition": under, "scores": _to_json(found)}
             if partial is not None:
                 _append(partial, known[key])
         rows[key] = known[key]
@@ -226,14 +240,43 @@ def _share(
     if not path.exists():
         store.make()
         with replace_file(path) as temporary, temporary.open("wb") as file:
-            np.savez(file, **asked.share(run, data, seed))  # type: ignore[arg-type]
+            np.savez(file, **_checked_share(asked, asked.share(run, data, seed)))  # type: ignore[arg-type]
     return read_share(path), path
+
+
+def _each_row(asked: Measure, rows: Any) -> Iterator[Row]:
+    """The rows of a measure, which may be anybody's: what is none is refused by name."""
+    for row in rows if isinstance(rows, Iterable) else [rows]:
+        if not isinstance(row, tuple) or len(row) != 2 or not isinstance(row[0], Mapping):
+            raise UsageError(
+                f"measure {asked.name!r}: rows must yield pairs of a condition and scores by name, such as "
+                f'{{"level": 3}}, {{"moved": 0.5}}; got {row!r}'
+            )
+        yield row
+
+
+def _checked(asked: Measure, scores: Any) -> Scores:
+    """Scores as they can be stored; what is no number is refused."""
+    if not isinstance(scores, Mapping):
+        raise UsageError(f"measure {asked.name!r} must give scores by name, got {scores!r}")
+    for name, score in scores.items():
+        number = isinstance(score, Score | Real) or (getattr(score, "ndim", None) == 0 and not isinstance(score, str))
+        if not isinstance(name, str) or not number:
+            raise UsageError(f"measure {asked.name!r} gives {name!r}: {score!r}, expected a number or a Score by name")
+    return scores
+
+
+def _checked_share(asked: Measure, share: Any) -> dict[str, np.ndarray]:
+    if not isinstance(share, Mapping) or any(np.asarray(array).dtype == object for array in share.values()):
+        raise UsageError(f"measure {asked.name!r} must share arrays of numbers by name, got {share!r}")
+    return dict(share)
 
 
 def _plain_condition(asked: Measure, condition: Condition) -> dict[str, Any]:
     plain = {key: value.item() if isinstance(value, np.generic) else value for key, value in condition.items()}
     for key, value in plain.items():
-        if not isinstance(key, str) or not isinstance(value, str | int | float):
+        finite = not isinstance(value, float) or math.isfinite(value)
+        if not isinstance(key, str) or not isinstance(value, str | int | float) or not finite:
             raise UsageError(
                 f"measure {asked.name!r} gives the condition {key!r}: {value!r}, expected a word or a number by name"
             )
