@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from unbraid import nets
-from unbraid.data import entry, load, make_stream, register
+from unbraid.data import entry, from_arrays, load, make_stream, register
 from unbraid.errors import UsageError
 from unbraid.options import parse_name, parse_value
 
@@ -80,6 +80,14 @@ def test_a_wrong_option_of_a_stream_is_told(dots):
 def test_a_data_set_is_found_however_its_name_is_spelled(dots):
     register("Test_Spelling")(lambda: dots)
     assert entry("Test_Spelling") is entry("test-spelling")
+
+
+def test_a_data_set_without_a_name_has_the_one_it_is_registered_by():
+    images = np.zeros((4, 8, 8), dtype=np.uint8)
+    register("test-unnamed")(lambda: from_arrays(images, factors=np.arange(4)[:, None]))
+    register("test-named")(lambda: from_arrays(images, name="zeros"))
+    assert load("test-unnamed").name == load("test-unnamed:part=::2").base.name == "test-unnamed"
+    assert load("test-named").name == "zeros"
 
 
 def test_an_array_among_the_options_leaves_no_recipe_that_could_not_be_followed():

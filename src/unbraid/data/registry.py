@@ -142,6 +142,8 @@ def _load(
     if space is not None:
         _check_known(what, rest, taken, factors)  # before anything is loaded
     dataset = make(**check_options(what, described, own, given=given))
+    if dataset.name == Dataset.name:
+        dataset.name = name  # it was given none of its own
     factors = () if dataset.space is None else dataset.space.names
     _check_known(what, rest, taken, factors)
     dataset.recipe = _recipe(name, own)
