@@ -169,8 +169,12 @@ def test_what_was_measured_before_stays(runs, tmp_path):
     assert record["scores"]["mig"] == mig
     assert record["summary"]["kl_per_latent"]
     assert list(record["measures"]) == ["losses"]
-    # Answers under another seed are no answers to the same question.
-    assert unbraid("evaluate", runs[0], "--measures", "losses:batches=2", "--seed", 6) == 0
+    # Other seeds and other data, also parts of the same name, are other questions.
+    for other in (["--seed", 6], ["--seed", 6, "--data", "dots:x=::2"]):
+        assert unbraid("evaluate", runs[0], "--metrics", "mig", *asked[:4], *other) == 0
+        assert list(json.loads((runs[0] / "scores.json").read_text())["scores"]) == ["mig"]
+        assert unbraid("evaluate", runs[0], "--metrics", "mcc", *asked[:4], *other) == 0
+    assert unbraid("evaluate", runs[0], "--measures", "losses:batches=2", "--seed", 7) == 0
     assert json.loads((runs[0] / "scores.json").read_text())["scores"] == {}
     # Where none are stored, the page computes its own.
     assert unbraid("report", runs[0], "--out", tmp_path / "page.html") == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json as json_module
 import sys
 import time
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from unbraid.data import ImageDataset
     from unbraid.evaluation import Measure, Measured
     from unbraid.metrics import Score
+    from unbraid.training import Run
 
 __all__ = ["evaluate_command"]
 
@@ -51,7 +53,7 @@ def evaluate_command(
 
     Answers are kept in the run's scores/ and read again as long as settings, data and weights are the same. Writes
     factors.png (which code knows which factor) into each run folder, and scores.json, in which earlier answers stay as
-    long as step, data and seed are the same.
+    long as weights, data and seed are the same.
 
     Args:
         runs: Folders of runs.
@@ -158,6 +160,7 @@ def _evaluate_run(
             "representation": representation,
             "data": dataset.name,
             "seed": seed,
+            "fingerprint": _fingerprint(run, dataset),
             "summary": None if summary is None else summary.to_json(),
             "scores": {name: score.to_json() for name, score in scores.items()},
             "measures": {name: _as_json(answer) for name, answer in stored.items()},
@@ -179,8 +182,16 @@ def _evaluate_run(
     return result
 
 
+def _fingerprint(run: Run, dataset: ImageDataset) -> str:
+    """Of weights and data: parts of a data set go by the same name."""
+    from unbraid.evaluation import describe_run, fingerprint_data
+
+    text = json_module.dumps([describe_run(run), fingerprint_data(dataset)], sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
 def _with_earlier(path: Path, result: dict[str, Any]) -> dict[str, Any]:
-    """The result with what scores.json has of the same step, data and seed and was not asked this time."""
+    """The result with what scores.json has of the same weights, data and seed and was not asked this time."""
     from unbraid.files import read_json
 
     file = path / "scores.json"
@@ -189,7 +200,7 @@ def _with_earlier(path: Path, result: dict[str, Any]) -> dict[str, Any]:
     except UsageError as error:
         print(f"{error}. It is written anew", file=sys.stderr)
         return result
-    if any(earlier.get(key) != result[key] for key in ("step", "data", "seed")):
+    if any(earlier.get(key) != result[key] for key in ("fingerprint", "seed")):
         return result
     known = earlier.get("scores") or {}
     if not result["scores"]:

@@ -27,7 +27,7 @@ from unbraid.evaluation.measuring import (
     read_share,
     rows_to_json,
 )
-from unbraid.evaluation.models import Function, representations_of
+from unbraid.evaluation.models import Function, describe_run, fingerprint_data, representations_of
 from unbraid.evaluation.predictions import Predictions, class_names, predict_classes, predict_factors, scaled_factors
 from unbraid.evaluation.regression import R2, factor_variances
 from unbraid.evaluation.summary import ACTIVE, Summary, SummaryMeasure, summarise
@@ -59,7 +59,9 @@ __all__ = [
     "Verdict",
     "accuracy",
     "class_names",
+    "describe_run",
     "factor_variances",
+    "fingerprint_data",
     "get",
     "group_runs",
     "losses_after_training",
