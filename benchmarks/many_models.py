@@ -26,8 +26,8 @@ from unbraid import objectives
 from unbraid.data import load, make_stream
 from unbraid.objectives import Inputs
 from unbraid.training import numerics, train_together
+from unbraid.training.described import problem_of
 from unbraid.training.loop import Loop
-from unbraid.training.run import problem_of
 from unbraid.training.stacked import Stack, stackable
 
 NETS = {

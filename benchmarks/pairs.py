@@ -36,7 +36,7 @@ def make_loop(objective: str, data: str, seed: int = 0, **options: Any) -> Any:
     from unbraid import objectives
     from unbraid.data import load, make_stream
     from unbraid.training import Loop, numerics
-    from unbraid.training.run import problem_of
+    from unbraid.training.described import problem_of
 
     numerics.setup()
     method, dataset = objectives.make(objective, options), load(data)

@@ -24,7 +24,7 @@ from torch import Tensor, nn
 from unbraid.data import IndependentStream, load
 from unbraid.objectives import BetaVAE
 from unbraid.training import Loop, numerics
-from unbraid.training.run import problem_of
+from unbraid.training.described import problem_of
 
 OBJECTIVE = BetaVAE(beta=4.0)
 

@@ -139,7 +139,7 @@ def test_the_length_in_bytes_of_version_0_1_is_an_extent(tmp_path):
 
 
 def test_models_that_are_prepared_train_one_by_one(dots):
-    from unbraid.training.run import problem_of
+    from unbraid.training.described import problem_of
     from unbraid.training.stacked import stackable
 
     @dataclass(frozen=True)

@@ -17,8 +17,8 @@ from unbraid import nets, objectives
 from unbraid.data import make_stream
 from unbraid.errors import UsageError
 from unbraid.training import Diverged, open_run, train, train_together
+from unbraid.training.described import problem_of
 from unbraid.training.loop import Loop
-from unbraid.training.run import problem_of
 from unbraid.training.stacked import Stack, stackable
 from unbraid.training.together import _shares
 

@@ -1,20 +1,12 @@
 """The training loop and the run folders it leaves."""
 
 from unbraid.training.classify import Classify
+from unbraid.training.described import describe_data, problem_of
 from unbraid.training.forked import GRACE, cause_of_death
 from unbraid.training.loop import Diverged, Hook, Loop, Moment
 from unbraid.training.memory import MemoryStream
 from unbraid.training.mixed_adam import load_kernel
-from unbraid.training.run import (
-    CHECKPOINT,
-    EVALUATIONS,
-    HISTORY,
-    INFO,
-    Run,
-    describe_data,
-    open_run,
-    problem_of,
-)
+from unbraid.training.run import CHECKPOINT, EVALUATIONS, HISTORY, INFO, Run, open_run
 from unbraid.training.single import train
 from unbraid.training.together import train_together
 

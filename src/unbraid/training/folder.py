@@ -16,7 +16,8 @@ from unbraid.data import ImageDataset
 from unbraid.errors import UsageError
 from unbraid.files import read_json
 from unbraid.objectives import Objective
-from unbraid.training.run import CHECKPOINT, EVALUATIONS, HISTORY, INFO, describe_data
+from unbraid.training.described import describe_data
+from unbraid.training.run import CHECKPOINT, EVALUATIONS, HISTORY, INFO
 from unbraid.training.start import Start, in_words
 
 __all__ = ["clear", "identity", "make_folder", "open_or_begin", "sweep"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import hashlib
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
@@ -14,19 +13,20 @@ import torch
 from torch import Tensor, nn
 
 from unbraid import objectives
-from unbraid.data import Dataset, counter_rng, load
+from unbraid.data import Dataset, load
 from unbraid.errors import UsageError, unknown_name
 from unbraid.files import read_json
 from unbraid.objectives import ABILITIES, Objective, Problem
 from unbraid.training import numerics
 from unbraid.training.checkpoint import load_model
 from unbraid.training.classify import Classify
+from unbraid.training.described import describe_data
 from unbraid.training.history import read_table
 
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["CHECKPOINT", "EVALUATIONS", "HISTORY", "INFO", "Run", "describe_data", "open_run", "problem_of"]
+__all__ = ["CHECKPOINT", "EVALUATIONS", "HISTORY", "INFO", "Run", "open_run"]
 
 INFO, CHECKPOINT = "run.json", "checkpoint.safetensors"
 HISTORY, EVALUATIONS = "history.csv", "evaluations.csv"
@@ -213,41 +213,3 @@ class Run:
 def open_run(path: str | Path, *, device: str = "auto") -> Run:
     """Open a run folder: ``open_run("runs/first").encode(images)``."""
     return Run.open(path, device=device)
-
-
-def problem_of(dataset: Dataset) -> Problem:
-    """What an objective may know of a data set."""
-    return Problem(
-        dataset.shape,
-        len(dataset),
-        len(dataset.classes) or None,
-        dataset.factor_sizes or None,
-        dataset.factor_names,
-        _measured_ranges(dataset),
-    )
-
-
-def _measured_ranges(dataset: Dataset) -> tuple[tuple[float, float], ...] | None:
-    """Smallest and largest value of each factor, where they were measured."""
-    if not dataset.has_factors or dataset.factor_sizes is not None:
-        return None
-    factors = dataset.factors(np.arange(len(dataset)))
-    return tuple((float(low), float(high)) for low, high in zip(factors.min(0), factors.max(0), strict=True))
-
-
-def describe_data(dataset: Dataset) -> dict[str, Any]:
-    """The record of a data set in a run folder, with a fingerprint of 64 of its images."""
-    problem = problem_of(dataset)
-    index = np.linspace(0, len(dataset) - 1, num=min(64, len(dataset))).astype(np.int64)
-    pixels = dataset.images(index, counter_rng(0, 0))
-    return {
-        "recipe": {"name": dataset.recipe.name, "options": dataset.recipe.options} if dataset.recipe else None,
-        "name": dataset.name,
-        "shape": list(problem.shape),
-        "images": problem.images,
-        "classes": problem.classes,
-        "factor_sizes": list(problem.factor_sizes) if problem.factor_sizes else None,
-        "factor_names": list(problem.factor_names),
-        "factor_ranges": [list(ends) for ends in problem.factor_ranges] if problem.factor_ranges else None,
-        "fingerprint": hashlib.sha256(np.ascontiguousarray(pixels).tobytes()).hexdigest()[:16],
-    }

@@ -17,10 +17,11 @@ from unbraid.objectives import Objective
 from unbraid.progress import Progress, ProgressKind
 from unbraid.training import numerics
 from unbraid.training.checkpoint import load_training, save_checkpoint
+from unbraid.training.described import problem_of
 from unbraid.training.folder import clear, identity, make_folder, open_or_begin, sweep
 from unbraid.training.loop import Diverged, Hook, Loop, run_hooks, stop_requests
 from unbraid.training.records import Records
-from unbraid.training.run import CHECKPOINT, INFO, problem_of
+from unbraid.training.run import CHECKPOINT, INFO
 from unbraid.training.start import Start
 
 __all__ = ["Session", "open_session"]

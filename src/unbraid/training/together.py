@@ -15,9 +15,10 @@ from unbraid.data import ImageDataset, Stream, load, make_stream
 from unbraid.errors import UsageError
 from unbraid.objectives import Objective
 from unbraid.training import numerics
+from unbraid.training.described import problem_of
 from unbraid.training.forked import in_processes, why_not_fork
 from unbraid.training.mixed_adam import load_kernel
-from unbraid.training.run import INFO, Run, problem_of
+from unbraid.training.run import INFO, Run
 from unbraid.training.session import open_session
 from unbraid.training.single import check_steps, train
 from unbraid.training.stacked import stackable, torn, train_stacked
