@@ -3,12 +3,14 @@
 import json
 from dataclasses import dataclass, field
 
+import numpy as np
 import pytest
 
 import unbraid
-from unbraid.data import make_stream
+from unbraid.data import from_arrays, from_vectors, load, make_stream
 from unbraid.errors import UsageError
 from unbraid.objectives import AE, register
+from unbraid.training import describe_data
 
 
 @register("test-grown")
@@ -58,6 +60,44 @@ def test_a_run_on_an_own_stream_says_so_and_needs_it_again(dots, tmp_path):
     assert train(dots, tmp_path / "usual").info["stream"] == "usual"
     with pytest.raises(UsageError, match="on the objective's usual batches, now asked for an own stream"):
         train(dots, tmp_path / "usual", steps=8, stream=stream)
+
+
+def test_a_run_goes_on_with_the_labels_factors_and_part_it_began_with(dots, tmp_path):
+    # In all of these the images that the fingerprint looks at are the same.
+    images, numbers = dots.images(np.arange(144)), np.arange(144)
+    labels = numbers % 3
+    swapped = labels.copy()
+    swapped[[4, 5]] = swapped[[5, 4]]
+    plain, order = from_arrays(np.concatenate([images, images])), numbers.copy()
+    order[5] += 144 - 1  # the image of 4, from the second half
+    for name, data, other, words in (
+        ("labels", from_arrays(images, labels=labels), from_arrays(images, labels=swapped), "other factors or labels"),
+        ("part", plain.part(numbers), plain.part(order), "other images of the whole"),
+    ):
+        before = describe_data(data)
+        assert before["fingerprint"] == describe_data(other)["fingerprint"]
+        train(data, tmp_path / name)
+        with pytest.raises(UsageError, match=words):
+            train(other, tmp_path / name, steps=7)
+        info = json.loads((tmp_path / name / "run.json").read_text())
+        del info["data"]["truth"], info["data"]["positions"]  # as earlier versions left it
+        (tmp_path / name / "run.json").write_text(json.dumps(info))
+        assert train(data, tmp_path / name, steps=7).info["data"] == before
+    points, measured = np.zeros((200, 2)), np.linspace(0, 1, 200)[:, None]
+    moved = measured.copy()
+    moved[5] = 0.5
+    truths = {describe_data(from_vectors(points, factors=table))["truth"] for table in (measured, measured, moved)}
+    assert len(truths) == 2
+
+
+def test_data_whose_labels_were_changed_are_not_those_of_the_run(dots, tmp_path):
+    images = dots.images(np.arange(144))
+    np.savez(tmp_path / "set.npz", images=images, labels=np.arange(144) % 3)
+    run = train(load(str(tmp_path / "set.npz")), tmp_path / "run")
+    assert len(run.data()) == 144
+    np.savez(tmp_path / "set.npz", images=images, labels=np.arange(144) // 48)
+    with pytest.raises(UsageError, match=r"the factors or labels of .*set.npz are not those"):
+        run.data()
 
 
 def test_an_objective_that_is_not_registered_trains_and_resumes_all_the_same(dots, tmp_path):

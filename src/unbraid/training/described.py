@@ -10,7 +10,7 @@ import numpy as np
 from unbraid.data import Dataset, counter_rng
 from unbraid.objectives import Problem
 
-__all__ = ["describe_data", "problem_of"]
+__all__ = ["describe_data", "differences", "problem_of"]
 
 
 def problem_of(dataset: Dataset) -> Problem:
@@ -34,7 +34,11 @@ def _measured_ranges(dataset: Dataset) -> tuple[tuple[float, float], ...] | None
 
 
 def describe_data(dataset: Dataset) -> dict[str, Any]:
-    """The record of a data set in a run folder, with a fingerprint of 64 of its images."""
+    """The record of a data set in a run folder, with fingerprints.
+
+    ``fingerprint`` is that of 64 images, ``truth`` that of factors and labels, and ``positions`` says which images of
+    the whole a part holds, ``None`` for a whole.
+    """
     problem = problem_of(dataset)
     index = np.linspace(0, len(dataset) - 1, num=min(64, len(dataset))).astype(np.int64)
     pixels = dataset.images(index, counter_rng(0, 0))
@@ -48,4 +52,41 @@ def describe_data(dataset: Dataset) -> dict[str, Any]:
         "factor_names": list(problem.factor_names),
         "factor_ranges": [list(ends) for ends in problem.factor_ranges] if problem.factor_ranges else None,
         "fingerprint": hashlib.sha256(np.ascontiguousarray(pixels).tobytes()).hexdigest()[:16],
+        "truth": _fingerprint_truth(dataset),
+        "positions": _fingerprint_positions(dataset),
     }
+
+
+def differences(stored: dict[str, Any], dataset: Dataset) -> str:
+    """What of a data set is not as a record has it, in words: its images, or its factors or labels; empty if none is.
+
+    Of what an earlier version did not write down nothing is known.
+    """
+    now = describe_data(dataset)
+    words = {"fingerprint": "images", "positions": "images", "truth": "factors or labels"}
+    return next((what for key, what in words.items() if key in stored and stored[key] != now[key]), "")
+
+
+def _fingerprint_truth(dataset: Dataset) -> str:
+    digest, index = hashlib.sha256(), _looked_at(dataset)
+    for name, known, values in (
+        ("factors", dataset.has_factors, dataset.factors),
+        ("labels", dataset.has_labels, dataset.labels),
+    ):
+        if known:
+            array = np.ascontiguousarray(values(index))
+            digest.update(f"{name} {array.dtype} {array.shape}".encode())
+            digest.update(array.tobytes())
+    return digest.hexdigest()[:16]
+
+
+def _fingerprint_positions(dataset: Dataset) -> str | None:
+    index = _looked_at(dataset)
+    found = dataset.origin(index)
+    return None if np.array_equal(found, index) else hashlib.sha256(found.tobytes()).hexdigest()[:16]
+
+
+def _looked_at(dataset: Dataset) -> np.ndarray:
+    """All positions, or evenly spread ones where there are very many."""
+    count = len(dataset)
+    return np.arange(count) if count <= 100_000 else np.linspace(0, count - 1, 10_000).astype(np.int64)

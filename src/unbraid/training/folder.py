@@ -107,13 +107,18 @@ def open_or_begin(
     }
 
 
+_FINGERPRINTS = {
+    "data.fingerprint": "other images",
+    "data.truth": "other factors or labels",
+    "data.positions": "other images of the whole",
+}
 _OTHERWISE = "Give the run its own folder (--out), or --fresh to start this one anew"
 
 
 def _check_same(folder: Path, info: dict[str, Any], asked: dict[str, Any], defaults: dict[str, Any]) -> None:
     stored = _flat(info)
     for key, value in _flat(asked).items():
-        # Where code and images come from may change; the fingerprint says whether the images did.
+        # Where code and images come from may change; the fingerprints say whether the data did.
         if key.startswith(("objective.module", "data.name", "data.recipe")):
             continue
         if key == "data.factor_sizes" and stored.get(key) is None:
@@ -125,6 +130,11 @@ def _check_same(folder: Path, info: dict[str, Any], asked: dict[str, Any], defau
             raise UsageError(
                 f"{folder} holds a run on {words[stored[key]]}, now asked for {words[value].partition(',')[0]}. Pass "
                 f"the stream it was begun with (stream=...), if any. {_OTHERWISE}"
+            )
+        if stored.get(key, defaults.get(key)) != value and key in _FINGERPRINTS:
+            raise UsageError(
+                f"{folder} holds a run on data with {_FINGERPRINTS[key]} ({key} = {stored[key]!r}, now {value!r}). "
+                f"Give the data it was begun with. {_OTHERWISE}"
             )
         if stored.get(key, defaults.get(key)) != value:
             raise UsageError(

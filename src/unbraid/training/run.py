@@ -20,7 +20,7 @@ from unbraid.objectives import ABILITIES, Objective, Problem
 from unbraid.training import numerics
 from unbraid.training.checkpoint import load_model
 from unbraid.training.classify import Classify
-from unbraid.training.described import describe_data
+from unbraid.training.described import differences
 from unbraid.training.history import read_table
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class Run:
         return self.info["status"] == "finished"
 
     def data(self) -> Dataset:
-        """The data set it was trained on, loaded again by its recipe; refused if its images are no longer the same."""
+        """The data set it was trained on, loaded again by its recipe; refused if it is no longer the same."""
         recipe = self.info["data"]["recipe"]
         if recipe is None:
             raise UsageError(
@@ -112,9 +112,9 @@ class Run:
                 f"the data of {self.path} cannot be loaded: {error}. If it is elsewhere now, pass it yourself (on the "
                 "command line: --data NAME)"
             ) from error
-        if describe_data(data)["fingerprint"] != self.info["data"]["fingerprint"]:
+        if other := differences(self.info["data"], data):
             raise UsageError(
-                f"the images of {recipe['name']} are not those {self.path} was trained on. To use them all the same, "
+                f"the {other} of {recipe['name']} are not those {self.path} was trained on. To use them all the same, "
                 "pass the data set yourself (on the command line: --data NAME)"
             )
         return data
