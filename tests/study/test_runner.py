@@ -14,7 +14,9 @@ import polars as pl
 import pytest
 
 from unbraid.cli.app import main
+from unbraid.evaluation import get
 from unbraid.study import open_study, read_study
+from unbraid.study.stages import evaluate_index
 
 PLUGIN = str(Path(__file__).parent / "study_plugin.py")
 
@@ -240,6 +242,36 @@ def test_other_scores_can_be_asked_for_later(file, tmp_path):
     columns = pl.read_parquet(out / "table.parquet").columns
     assert "modularity" in columns
     assert "mig" not in columns
+
+
+def test_answers_that_are_lost_or_of_an_earlier_version_are_computed_again(file, tmp_path, monkeypatch, capsys):
+    out = tmp_path / "out"
+    words = ("study", "run", file, "--out", out, "--index", "0", "--workers", "1", "--json")
+    assert unbraid(*words) == 0
+    (scores,) = out.glob("runs/00000/scores/disentanglement-*.json")
+    before = scores.read_bytes()
+    scores.unlink()
+    assert open_study(out).state(0) == "trained"
+    assert unbraid(*words) == 0
+    assert scores.read_bytes() == before
+    assert open_study(out).state(0) == "evaluated"
+    monkeypatch.setattr(get("disentanglement"), "version", 2)
+    assert open_study(out).state(0) == "trained"
+    assert evaluate_index(str(out), 0) == "done"
+    assert open_study(out).state(0) == "evaluated"
+    assert len(list(out.glob("runs/00000/scores/disentanglement-*.json"))) == 2
+    capsys.readouterr()
+
+
+def test_reevaluating_asks_every_measure_and_reads_what_is_there(file, tmp_path):
+    out = tmp_path / "out"
+    words = ("study", "run", file, "--out", out, "--index", "0", "--workers", "1")
+    assert unbraid(*words) == 0
+    before = {path: path.stat().st_mtime_ns for path in out.glob("runs/00000/scores/*")}
+    written = (out / "runs/00000/evaluation.json").stat().st_mtime_ns
+    assert unbraid(*words, "--reevaluate") == 0
+    assert (out / "runs/00000/evaluation.json").stat().st_mtime_ns > written
+    assert {path: path.stat().st_mtime_ns for path in out.glob("runs/00000/scores/*")} == before
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from unbraid.data import ImageDataset
     from unbraid.training import Run
 
-__all__ = ["EVALUATION", "Answered", "answers_of", "evaluate_run", "is_evaluated", "own_scores"]
+__all__ = ["EVALUATION", "Answered", "answers_of", "evaluate_run", "forget_evaluation", "is_evaluated", "own_scores"]
 
 EVALUATION = "evaluation.json"
 
@@ -50,7 +50,7 @@ class Answered:
 
 def evaluate_run(run: Run, evaluations: Sequence[Evaluation], load: Callable[[str | None], ImageDataset]) -> None:
     """Ask a run all measures of a study; ``load`` gives data by name, the run's own for ``None``."""
-    (run.path / EVALUATION).unlink(missing_ok=True)
+    forget_evaluation(run.path)
     record: list[dict[str, Any]] = []
     for entry in evaluations:
         answers = []
@@ -58,20 +58,36 @@ def evaluate_run(run: Run, evaluations: Sequence[Evaluation], load: Callable[[st
             found = measure(run, load(None if on == TRAINING else on), entry.measure, seed=entry.seed)
             path = found[entry.measure.name].path if found else None
             answers.append({"on": on, "file": None if path is None else path.name})
-        record.append({**entry.to_json(), "answers": answers})
+        record.append({**_asked(entry), "answers": answers})
     write_json(run.path / EVALUATION, {"format": 2, "step": int(run.info["step"]), "measures": record})
 
 
 def is_evaluated(run: Path, evaluations: Sequence[Evaluation]) -> bool:
-    """Whether a run's folder holds the answers of just these measures."""
+    """Whether a run's folder holds the answers of just these measures, as they are now."""
     if not (run / EVALUATION).exists() or not (run / "run.json").exists():
         return False
     record = read_json(run / EVALUATION)
-    asked = [entry.to_json() for entry in evaluations]
     if record.get("format", 1) == 1:
-        return [entry.to_json() for entry in earlier_measures(record)] == asked
-    stored = [{key: value for key, value in entry.items() if key != "answers"} for entry in record["measures"]]
-    return stored == asked and record["step"] == read_json(run / "run.json")["step"]
+        return [entry.to_json() for entry in earlier_measures(record)] == [entry.to_json() for entry in evaluations]
+    stored = [{"version": 1, **entry} for entry in record["measures"]]
+    for entry in stored:
+        entry.pop("answers")
+    files = [answer["file"] for entry in record["measures"] for answer in entry["answers"]]
+    return (
+        stored == [_asked(entry) for entry in evaluations]
+        and record["step"] == read_json(run / "run.json")["step"]
+        and all((run / FOLDER / name).is_file() for name in files if name is not None)
+    )
+
+
+def forget_evaluation(run: Path) -> None:
+    """Let a run count as not measured; the answers themselves stay, and are read again if nothing changed."""
+    (run / EVALUATION).unlink(missing_ok=True)
+
+
+def _asked(entry: Evaluation) -> dict[str, Any]:
+    """What an answer of this measure is an answer to."""
+    return {**entry.to_json(), "version": entry.measure.version}
 
 
 def answers_of(run: Path) -> list[Answered]:

@@ -22,7 +22,7 @@ from typing import Any, Literal
 
 from unbraid.errors import UsageError
 from unbraid.files import read_json, write_json
-from unbraid.study.evaluation import is_evaluated
+from unbraid.study.evaluation import forget_evaluation, is_evaluated
 from unbraid.study.grid import Evaluation, Study
 
 __all__ = ["RECORD", "State", "StudyFolder", "begin_study", "open_study"]
@@ -71,6 +71,12 @@ class StudyFolder:
         if not (run / "run.json").exists():
             return "pending"
         return "trained" if read_json(run / "run.json").get("status") == "finished" else "started"
+
+    def forget_scores(self, index: int) -> None:
+        """Let a run be asked all measures again, unless some process is at it."""
+        with self.claim(index) as held:
+            if held:
+                forget_evaluation(self.run(index))
 
     @contextlib.contextmanager
     def claim(self, index: int) -> Iterator[bool]:

@@ -71,8 +71,9 @@ def run_study(
 
     The same call again goes on where an earlier one stopped, also after ``kill -9``. Several calls may work in one
     folder at once: a run is done by one of them, and a run that a dead one left is taken over. A run that fails is
-    recorded in ``failures/`` with its error and left alone until ``retry_failed``. What comes out does not depend on
-    the engine or on its number of workers. Without an engine, one process per core does the work.
+    recorded in ``failures/`` with its error and left alone until ``retry_failed``. With ``reevaluate`` every run is
+    asked all measures again; answers that lie there and still hold are read, not computed. What comes out does not
+    depend on the engine or on its number of workers. Without an engine, one process per core does the work.
     """
     chosen = list(range(len(study)) if indices is None else indices)
     if not set(chosen) <= set(range(len(study))):
@@ -82,6 +83,9 @@ def run_study(
     folder = begin_study(Path(out), study, reevaluate=reevaluate)
     if "train" not in stages:
         chosen = [index for index in chosen if folder.progress(index) in ("trained", "evaluated")]
+    if reevaluate and "evaluate" in stages:
+        for index in chosen:
+            folder.forget_scores(index)
     with _terminate_like_interrupt(), engine or ProcessEngine() as pool:
         _Runner(folder, pool, chosen, stages, retry_failed, plugins).run(progress)
     return folder
