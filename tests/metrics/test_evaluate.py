@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from metric_toys import FactorPixels, draws, identity
 
+from unbraid.data import from_vectors
 from unbraid.errors import UsageError
-from unbraid.metrics import METRICS, beta_vae, evaluate, factor_vae, mcc, mig, score_codes
+from unbraid.metrics import METRICS, beta_vae, evaluate, factor_vae, has_no_factors, mcc, mig, score_codes
 
 QUICK = ["beta_vae", "factor_vae", "mig", "mcc", "gaussian_total_correlation", "r2"]
 SMALL = {"train": 200, "test": 100, "batch": 8}
@@ -240,5 +241,18 @@ def test_factors_that_stand_still_in_a_part_are_left_out():
     scores = evaluate(identity, part, ["mig", "sap"], train=100, test=50, use_kinds=True)
     assert scores["mig"].settings["factors"] == ["f1"]
     assert len(scores["mig"].parts["per_factor"]) == 1
-    with pytest.raises(UsageError, match="no factor varies"):
-        evaluate(identity, part.part([2]), ["mig"], train=100)
+
+
+@pytest.mark.parametrize("measured", [False, True])
+def test_a_part_whose_factors_all_stand_still_has_scores_of_codes_alone(measured):
+    vectors = np.random.default_rng(0).normal(size=(40, 3))
+    factors = (np.arange(40) // 20)[:, None]
+    data = from_vectors(vectors, factors=factors / 2 if measured else factors)
+    still = data.part(slice(20, 40))
+    assert has_no_factors(still)
+    assert not has_no_factors(data.part(slice(19, 40)))
+    alone = {entry.name for entry in METRICS.values() if entry.needs == "codes"}
+    assert set(evaluate(np.asarray, still, "all", train=100, test=50)) == alone
+    assert evaluate(np.asarray, still.part([3]), "all", train=100, test=50) == {}
+    with pytest.raises(UsageError, match="no factors to score against, which mig cannot do without"):
+        evaluate(np.asarray, still, ["mig"], train=100)

@@ -107,11 +107,22 @@ def source_of(data: Any) -> Source:
     names = tuple(getattr(data, "factor_names", ()))
     if getattr(data, "space", None) is not None:
         return Source(data) if not data.space.names else _on_grid(data)
+    if names and _all_fixed(data):
+        return Source(data)
     if names:
         sizes = getattr(data, "factor_sizes", None)
         kinds = tuple(getattr(data, "factor_kinds", ("ordinal",) * len(names)))
         return Source(data, names=names, kinds=kinds, measured=sizes is None)
     return Source(data) if hasattr(data, "sample_index") else _on_grid(data)
+
+
+def _all_fixed(data: Any) -> bool:
+    """Whether all images have the same factors; most data sets show at their first ones that they have not."""
+    if not hasattr(data, "__len__"):
+        return False
+    first = data.factors(np.array([0]))
+    blocks = (np.arange(begin, min(begin + 4096, len(data))) for begin in range(0, len(data), 4096))
+    return all((data.factors(block) == first).all() for block in blocks)
 
 
 def _on_grid(data: Any) -> Source:
