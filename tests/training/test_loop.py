@@ -11,7 +11,8 @@ from dots import Dots
 from unbraid.data import Batch, make_stream
 from unbraid.errors import UsageError
 from unbraid.objectives import AE, FactorVAE, Objective, Problem, Terms
-from unbraid.training import Diverged, Loop
+from unbraid.training import Diverged, Hook, Loop
+from unbraid.training.loop import run_hooks
 
 PROBLEM = Problem((16, 16, 1), 144)
 
@@ -188,6 +189,27 @@ def test_terms_at_a_step_are_of_the_model_in_evaluation_mode_and_may_differentia
     assert loop.model.training
     assert loop.model.encoder.training
     assert not loop.model.decoder.training
+
+
+def test_hooks_leave_every_module_in_the_mode_it_was_in():
+    loop = make_loop(AE(net="mlp:width=8"))
+    loop.model.train()
+    loop.model.decoder.eval()  # as a method may have frozen a part
+
+    def modes():
+        return [module.training for module in loop.model.modules()]
+
+    def fails(_):
+        raise RuntimeError("a hook that fails")
+
+    before = modes()
+    assert run_hooks([Hook(lambda _: {"training": sum(modes())}, every=1)], loop) == [
+        {"step": 0, "name": "training", "value": 0.0}
+    ]
+    assert modes() == before
+    with pytest.raises(RuntimeError, match="a hook that fails"):
+        run_hooks([Hook(fails, every=1)], loop)
+    assert modes() == before
 
 
 def test_batches_may_be_tensors_already():

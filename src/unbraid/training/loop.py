@@ -103,14 +103,9 @@ class Loop:
         prepared for the step. Losses may differentiate; no gradient is kept.
         """
         found: dict[str, Means] = {}
-        modes = [(module, module.training) for module in self.model.modules()]
-        self.model.eval()
-        try:
+        with _judged(self.model):
             for player, terms in self._played(step):
                 found.setdefault(player, Means()).add(_numbers(terms, terms.total))
-        finally:
-            for module, mode in modes:
-                module.training = mode
         return {player: means.current() for player, means in found.items()}
 
     def seed_noise(self, step: int) -> None:
@@ -221,15 +216,24 @@ def run_hooks(hooks: Sequence[Hook], loop: Loop) -> list[dict[str, Any]]:
     if not due:
         return []
     moment = Moment(loop.step, loop.objective, loop.model, loop.device)
-    loop.model.eval()
-    with torch.no_grad():
-        rows = [
+    with _judged(loop.model), torch.no_grad():
+        return [
             {"step": loop.step, "name": name, "value": float(value)}
             for hook in due
             for name, value in hook.call(moment).items()
         ]
-    loop.model.train()
-    return rows
+
+
+@contextmanager
+def _judged(model: nn.Module) -> Iterator[None]:
+    """A model in evaluation mode; afterwards each of its modules is in the mode it was in, frozen ones too."""
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval()
+    try:
+        yield
+    finally:
+        for module, mode in modes:
+            module.training = mode
 
 
 @contextmanager
