@@ -38,6 +38,21 @@ def test_training_says_what_it_reached_and_what_to_do_next(run, capsys):
     assert told["last"]["loss"] == pytest.approx(told["last"]["reconstruction"] + told["last"]["penalty"], rel=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("words", "look"),
+    [
+        ("vae --data mini-sprites", "traverse"),
+        ("vae --likelihood gaussian --data synth-linear", "report"),
+        ("classifier --data digits8", "report"),
+    ],
+)
+def test_what_to_do_next_is_not_refused(words, look, tmp_path, capsys):
+    options = ("--net", "mlp:width=8", "--steps", 1, "--progress", "none", "--out", tmp_path / "run")
+    assert unbraid("train", *words.split(), *options) == 0
+    assert f"or   unbraid {look} {tmp_path / 'run'}" in capsys.readouterr().out
+    assert unbraid(look, tmp_path / "run") == 0
+
+
 def test_evaluate_prints_a_table_and_writes_scores_and_a_heat_map(run, capsys):
     words = ["evaluate", run, "--metrics", "mig,modularity,factor_vae", "--train", 400, "--test", 200, "--points", 50]
     assert unbraid(*words) == 0

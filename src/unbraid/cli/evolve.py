@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from tyro.conf import arg
 
+from unbraid.cli.hints import next_commands
+
 if TYPE_CHECKING:
     from unbraid.selection import Evolution, Population
 
@@ -183,6 +185,6 @@ def tell_population(evolution: Evolution, json: bool) -> None:
     if failed:
         print(f"{len(failed)} member(s) scored 0, for example: {failed[-1].error}")
     if evolution.finished:
-        print(f"next: unbraid evaluate {best.run}   or   unbraid traverse {best.run}")
+        print(next_commands(best.run))
     else:
         print("the same command again goes on from here")

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from tyro.conf import Positional, arg
 
+from unbraid.cli.hints import next_commands
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -144,7 +146,7 @@ def _tell(tree: Tree, json: bool, data: str | None, draw: bool) -> None:
             print(f"{len(pictures)} pictures in {tree.folder / 'pictures'}")
     final = tree.final
     if not json and final is not None and final.finished:
-        print(f"next: unbraid evaluate {final.best.run}   or   unbraid traverse {final.best.run}")
+        print(next_commands(final.best.run))
 
 
 def _as_json(tree: Tree, found: dict[tuple[int, int], list[Any]]) -> dict[str, Any]:

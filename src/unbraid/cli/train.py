@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from tyro.conf import OmitArgPrefixes, arg
 
+from unbraid.cli.hints import next_commands
 from unbraid.objectives import Objective
 
 if TYPE_CHECKING:
@@ -125,7 +126,6 @@ def _tell(run: Run, json: bool) -> None:
     numbers = ", ".join(f"{name} {value:.4g}" for name, value in last.items() if name != "step" and value is not None)
     print(f"{info['status']} at step {info['step']} after {info['seconds']:.0f} s: {numbers or 'no history row yet'}")
     if run.finished:
-        look = "traverse" if run.can("decode") else "report"
-        print(f"next: unbraid evaluate {run.path}   or   unbraid {look} {run.path}")
+        print(next_commands(run.path))
     else:
         print("the same command again goes on from here")
