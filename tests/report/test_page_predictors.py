@@ -123,3 +123,13 @@ def test_a_study_of_classifiers_has_a_table_and_reports(tmp_path):
     table = polars.read_parquet(tmp_path / "study" / "table.parquet")
     assert table["accuracy"].null_count() == 0
     assert len(table) == 2
+    page = next(tmp_path.rglob("*.html")).read_text()
+    means = re.search(
+        r'<table class="data sortable">\s*<caption[^>]*>Means over seeds</caption>.*?</table>', page, re.DOTALL
+    )
+    for value in table["accuracy"]:
+        assert f'<td class="num" data-key="{value!r}">' in means[0]
+    assert (
+        f"| accuracy | digits8 | classifier learning_rate 0.001 |  | {table['accuracy'][0]:.4g} |  | 1 |"
+        in (tmp_path / "study" / "report" / "report.md").read_text()
+    )

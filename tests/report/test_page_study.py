@@ -46,8 +46,8 @@ def page(study):
 
 def test_the_page_of_a_study_has_coverage_questions_published_and_runs(page):
     headings = [text for tag, text in page.texts if tag == "h2"]
-    assert headings[0] == "Coverage"
-    assert headings[1:6] == [
+    assert headings[:2] == ["Coverage", "Measured"]
+    assert headings[2:7] == [
         "1. Does the penalty make the codes uncorrelated?",
         "2. Do the scores agree with each other?",
         "3. How much do the objective and its strength matter?",

@@ -320,9 +320,19 @@ def again(table: pl.DataFrame) -> pl.DataFrame:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda t: metric_agreement(t.drop("sap")), "no column 'sap': add it to the metrics of [evaluation] and run"),
+        (
+            lambda t: metric_agreement(t.drop("sap")),
+            "no column 'sap': add it to the metrics of [measures.disentanglement] (or",
+        ),
         (lambda t: variance_explained(t.drop("objective")), "no column 'objective': this is no table of a study"),
-        (lambda t: unsupervised_vs_metrics(t.drop("elbo")), "no column 'elbo': training records it"),
+        (
+            lambda t: unsupervised_vs_metrics(t.drop("elbo")),
+            "no column 'elbo': add [measures.losses] to the study's file",
+        ),
+        (
+            lambda t: unsupervised_vs_metrics(t.drop("udr"), quantities=["udr"]),
+            "'udr': add [measures.udr] to the study's",
+        ),
         (lambda t: correlation_of_codes(t.drop("gaussian_total_correlation")), "gaussian_total_correlation"),
         (lambda t: downstream_vs_metrics(t.select(pl.exclude("^(lr|gbt)_.*$"))), "downstream"),
         (lambda t: downstream_pairs(t.drop("gbt_efficiency")), "'gbt_efficiency': add 'downstream' to the metrics"),

@@ -10,17 +10,18 @@ import polars as pl
 from unbraid.errors import UsageError
 from unbraid.evaluation import settings_of, told
 from unbraid.files import replace_file
-from unbraid.study.analysis import QUESTIONS, Answer, Finding, judge_findings
+from unbraid.study.analysis import QUESTIONS, Answer, Finding, judge_findings, measured_means
 from unbraid.study.grid import Evaluation, Study
 from unbraid.study.published import compare, imitated, load
 
 __all__ = ["write_markdown"]
 
 _SHOWN = 40
+_MEASURED = "measured"
 
 
 def write_markdown(path: Path, study: Study, table: pl.DataFrame, answers: Sequence[Answer]) -> None:
-    """Write the page; plots are expected beside it as ``NAME.png``.
+    """Write the page, and all means over seeds as ``measured.csv``; plots are expected beside it as ``NAME.png``.
 
     ``table`` has the measured runs only; the page says how many of the study's runs these are.
     """
@@ -28,6 +29,17 @@ def write_markdown(path: Path, study: Study, table: pl.DataFrame, answers: Seque
     found = judge_findings(table)
     if found:
         lines += ["", "## Findings", "", *_findings(found)]
+    if len(table):
+        means = measured_means(table)
+        means.write_csv(path.with_name(f"{_MEASURED}.csv"))
+        lines += [
+            "",
+            "## Measured",
+            "",
+            "Means and standard deviations over seeds.",
+            "",
+            *_head(means, _MEASURED, ".4g"),
+        ]
     for number, question in QUESTIONS.items():
         lines += ["", f"## {number}. {question}"]
         for answer in (answer for answer in answers if answer.analysis.question == number):
@@ -92,20 +104,24 @@ def _answer(answer: Answer) -> Iterable[str]:
             beside = answer.table
         yield from _rows(beside)
     elif answer.figure is None:
-        yield from _rows(answer.table.head(_SHOWN))
-        if len(answer.table) > _SHOWN:
-            yield ""
-            yield f"The first {_SHOWN} of {len(answer.table)} rows; `{answer.name}.csv` has all."
+        yield from _head(answer.table, answer.name)
 
 
-def _rows(table: pl.DataFrame) -> Iterable[str]:
+def _head(table: pl.DataFrame, name: str, form: str = ".2f") -> Iterable[str]:
+    yield from _rows(table.head(_SHOWN), form)
+    if len(table) > _SHOWN:
+        yield ""
+        yield f"The first {_SHOWN} of {len(table)} rows; `{name}.csv` has all."
+
+
+def _rows(table: pl.DataFrame, form: str = ".2f") -> Iterable[str]:
     yield "| " + " | ".join(table.columns) + " |"
     yield "|" + "---|" * table.width
     for row in table.rows():
-        yield "| " + " | ".join(_cell(value) for value in row) + " |"
+        yield "| " + " | ".join(_cell(value, form) for value in row) + " |"
 
 
-def _cell(value: object) -> str:
+def _cell(value: object, form: str) -> str:
     if value is None:
         return ""
-    return f"{value:.2f}" if isinstance(value, float) else str(value)
+    return f"{value:{form}}" if isinstance(value, float) else str(value)

@@ -112,6 +112,11 @@ STUDY = {
         """How many of the planned runs are there. Everything below is computed from the measured ones alone: look for
         data sets or objectives with few of them before reading much into a difference."""
     ),
+    "means": _text(
+        """Every number that was measured: its mean and standard deviation over the runs that differ in the seed alone.
+        A difference between methods that is smaller than these deviations may be luck. Click on a heading to sort, or
+        filter for the name of a score."""
+    ),
     "runs": _text(
         """Every run and representation that was begun. Click on a heading to sort by it, again to turn the order
         round; the filter keeps rows that contain all words."""

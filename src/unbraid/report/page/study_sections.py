@@ -9,7 +9,6 @@ from pathlib import Path
 
 import polars as pl
 
-from unbraid import metrics
 from unbraid.errors import UsageError
 from unbraid.evaluation import title, told
 from unbraid.files import read_json
@@ -33,7 +32,7 @@ from unbraid.study import (
     open_study,
     usual_measures,
 )
-from unbraid.study.analysis import METRICS, QUESTIONS, judge_findings, metrics_of
+from unbraid.study.analysis import METRICS, QUESTIONS, judge_findings, measured_means, metrics_of
 from unbraid.study.published import compare, imitated, load
 from unbraid.training import INFO
 
@@ -53,7 +52,7 @@ def study_page(path: Path) -> str:
     measured = table.filter(pl.col("status") == "evaluated")
     sections: list[Section | None] = [_coverage(folder, found)]
     if len(measured):
-        sections.append(_findings(measured))
+        sections += [_findings(measured), _means(measured)]
         sections += _questions(measured)
         sections.append(_published(measured))
     sections += [_runs(table, _own_scores(folder, found)), _reproduce(folder, made_by)]
@@ -132,14 +131,22 @@ def _findings(measured: pl.DataFrame) -> Section | None:
     return section("Findings", figure(STUDY["findings"], shown))
 
 
+def _means(measured: pl.DataFrame) -> Section | None:
+    means = measured_means(measured)
+    if not len(means):
+        return None
+    rows = [(title(str(row[0])), *row[1:]) for row in means.head(_ROWS).iter_rows()]
+    more = f" The first {_ROWS:,} of {len(means):,}." if len(means) > _ROWS else ""
+    shown = data_table(means.columns, rows, "Means over seeds", filterable=True)
+    return section("Measured", figure(STUDY["means"] + more, shown))
+
+
 def _questions(measured: pl.DataFrame) -> list[Section]:
-    metrics = metrics_of(measured)
     parts: dict[int, list[Html]] = defaultdict(list)
     for name, analysis in ANALYSES.items():
-        options = {"metrics": metrics} if analysis.by_metric else {}
         heading = tag("h3", analysis.title)
         try:
-            answer = analysis.table(measured, **options)
+            answer = analysis.answer(measured)
             if not len(answer):
                 raise UsageError("no run has what it takes")
             beside = load(analysis.published) if analysis.published else None
@@ -159,14 +166,13 @@ def _questions(measured: pl.DataFrame) -> list[Section]:
 
 def _published(measured: pl.DataFrame) -> Section | None:
     """Tables of measured numbers with the published ones beside them."""
-    metrics = metrics_of(measured)
     blocks: list[Html] = []
     for name, analysis in ANALYSES.items():
         if analysis.published is None:
             continue
         printed = load(analysis.published)
         try:
-            answer = analysis.table(measured, **({"metrics": metrics} if analysis.by_metric else {}))
+            answer = analysis.answer(measured)
             names = imitated(answer, printed) if name != "transfer_trials" else {}
             both = compare(answer, printed, data=names or None)
         except UsageError as error:
@@ -211,9 +217,8 @@ def _runs(table: pl.DataFrame, own: Sequence[str] = ()) -> Section | None:
     if not len(table):
         return None
     about = ["index", "data", "objective", "strength", "seed", *condition_columns(table), "status", "seconds"]
-    homes = {name: metric.function.__module__ for name, metric in metrics.METRICS.items()}
-    plugged = [name for name, home in homes.items() if not home.startswith("unbraid.")]
-    usual = [name for name in ("reconstruction", "kl", *METRICS, "mcc", "udr", *plugged) if name in table.columns]
+    wanted = dict.fromkeys(("reconstruction", "kl", *METRICS, "mcc", "udr", *metrics_of(table)))
+    usual = [name for name in wanted if name in table.columns]
     numbers = [*usual, *(name for name in own if name in table.columns and name not in usual)]
     rows = [
         [f"{row[0]:05d}", *row[1:3], "-" if row[3] is None else float(row[3]), *row[4:]]

@@ -31,6 +31,7 @@ from unbraid.study.analysis.downstream import (
 )
 from unbraid.study.analysis.everything import ANALYSES, QUESTIONS, Analysis, Answer, answer_all
 from unbraid.study.analysis.findings import Finding, findings, judge_findings
+from unbraid.study.analysis.measured import measured_means
 from unbraid.study.analysis.metric_agreement import metric_agreement, plot_metric_agreement
 from unbraid.study.analysis.model_selection import (
     UNSUPERVISED,
@@ -64,6 +65,7 @@ __all__ = [
     "judge_findings",
     "markdown_scores",
     "mean_ranks",
+    "measured_means",
     "method_scores",
     "metric_agreement",
     "metrics_of",

@@ -9,13 +9,16 @@ import numpy as np
 import polars as pl
 
 from unbraid.errors import UsageError
+from unbraid.metrics import METRICS as REGISTERED
 from unbraid.study.table import condition_columns
 
 __all__ = [
     "IDENTITY",
     "METRICS",
+    "SCORED",
     "SETTING",
     "choose_data",
+    "conditions_of",
     "correlate",
     "metrics_of",
     "require",
@@ -33,12 +36,16 @@ SETTING = ("objective", "strength_name", "strength")
 
 _TRAINING = ("reconstruction", "kl", "elbo", "loss", "regularizer")
 _AGAIN = "`unbraid study run FILE --out FOLDER --reevaluate` (nothing is trained anew)"
+SCORED = "the metrics of [measures.disentanglement] (or of [evaluation], where the file has that)"
+"""Where a study's file asks for scores of codes."""
 _TASK = re.compile(r"(lr|gbt)_(\d+|efficiency)")
 
 
-def metrics_of(table: pl.DataFrame) -> tuple[str, ...]:
-    """Those of the study's six scores that the table has: for tables of studies that computed only some."""
-    return tuple(metric for metric in METRICS if metric in table.columns)
+def metrics_of(table: pl.DataFrame, *, own: bool = True) -> tuple[str, ...]:
+    """Those of the study's six scores that the table has, and registered ``own`` ones, such as a plugin's."""
+    homes = {name: entry.function.__module__ for name, entry in REGISTERED.items()}
+    plugged = [name for name, home in homes.items() if not home.startswith("unbraid.")] if own else []
+    return tuple(metric for metric in (*METRICS, *plugged) if metric in table.columns)
 
 
 def tasks_of(table: pl.DataFrame) -> tuple[str, ...]:
@@ -47,7 +54,7 @@ def tasks_of(table: pl.DataFrame) -> tuple[str, ...]:
     if not found:
         raise UsageError(
             "the table has no downstream columns (lr_100, gbt_100, lr_efficiency, ...); "
-            f"add 'downstream' to the metrics of [evaluation] and run {_AGAIN}"
+            f"add 'downstream' to {SCORED} and run {_AGAIN}"
         )
     return tuple(sorted(found, key=_task_order))
 
@@ -58,15 +65,17 @@ def require(table: pl.DataFrame, columns: Iterable[str]) -> None:
         if column in table.columns:
             continue
         if column == "representation":
-            remedy = "no codes were scored; name [measures.disentanglement] in the study file"
+            remedy = f"no codes were scored; add [measures.disentanglement] to the study's file and run {_AGAIN}"
         elif column in IDENTITY:
             remedy = "this is no table of a study; make one with `unbraid study run FILE`"
         elif column in _TRAINING:
-            remedy = "training records it; run `unbraid study run FILE` again to collect the table anew"
+            remedy = f"add [measures.losses] to the study's file, unless it has [evaluation], and run {_AGAIN}"
+        elif column == "udr":
+            remedy = f"add [measures.udr] to the study's file, unless it has [evaluation], and run {_AGAIN}"
         elif _TASK.fullmatch(column):
-            remedy = f"add 'downstream' to the metrics of [evaluation] and run {_AGAIN}"
+            remedy = f"add 'downstream' to {SCORED} and run {_AGAIN}"
         else:
-            remedy = f"add it to the metrics of [evaluation] and run {_AGAIN}, or ask for other columns"
+            remedy = f"add it to {SCORED} and run {_AGAIN}, or ask for other columns"
         raise UsageError(f"the table has no column {column!r}: {remedy}. It has: {', '.join(table.columns)}")
 
 
@@ -110,8 +119,9 @@ def _check_one_value(found: pl.DataFrame, runs: Sequence[str], column: str) -> N
     if not len(several):
         return
     one = next(group for _, group in several.group_by(runs, maintain_order=True))
-    marks = {"batch_size", "status"} <= set(found.columns)
-    conditions = [name for name in (condition_columns(one) if marks else one.columns) if name not in (*runs, column)]
+    conditions = [
+        name for name in (conditions_of(one) if "status" in one.columns else one.columns) if name not in (*runs, column)
+    ]
     differing = [name for name in conditions if one[name].n_unique() > 1]
     under = f"under several conditions ({', '.join(differing)})" if differing else "several times"
     remedy = f"; keep one: table.filter(pl.col({differing[0]!r}) == ...)" if differing else ""
@@ -150,6 +160,13 @@ def _check_unique(rows: pl.DataFrame) -> None:
             f"the table has several rows for one run ({_run_words(twice)}); if it spans several networks or numbers of "
             "steps, keep one of them: table.filter(pl.col('steps') == ...)"
         )
+
+
+def conditions_of(table: pl.DataFrame) -> list[str]:
+    """The columns that say what a row was measured under; of a table that is not a study's own, the representation."""
+    if {"batch_size", "status"} <= set(table.columns):
+        return condition_columns(table)
+    return ["representation"] if "representation" in table.columns else []
 
 
 def _run_words(rows: pl.DataFrame) -> str:

@@ -11,7 +11,7 @@ import polars as pl
 
 from unbraid.errors import UsageError
 from unbraid.study.analysis._style import save_figure
-from unbraid.study.analysis._table import METRICS, metrics_of
+from unbraid.study.analysis._table import METRICS, SCORED, metrics_of
 from unbraid.study.analysis.comparison import mean_ranks, method_scores, rank_tests
 from unbraid.study.analysis.comparison_views import plot_mean_ranks, plot_method_scores
 from unbraid.study.analysis.correlated_codes import (
@@ -71,6 +71,18 @@ class Analysis:
     """Whether ``table`` takes ``metrics``."""
     published: str | None = None
     """The published table to set beside the answer."""
+    own: bool = True
+    """Whether scores of one's own may stand beside the study's six: not where the answer mixes all scores."""
+
+    def answer(self, table: pl.DataFrame) -> pl.DataFrame:
+        """The answer over those scores that the table has."""
+        if not self.by_metric:
+            return self.table(table)
+        metrics = metrics_of(table, own=self.own)
+        if not metrics:
+            names = ", ".join(METRICS)
+            raise UsageError(f"none of the study's scores was computed; add one of {names} to {SCORED}")
+        return self.table(table, metrics=metrics)
 
 
 @dataclass(frozen=True)
@@ -124,7 +136,12 @@ ANALYSES: dict[str, Analysis] = {
         4, "Transfer between data sets, means of settings", _transfer_of_settings, plot_transfer_between_data
     ),
     "transfer_trials": Analysis(
-        4, "Does the best setting win elsewhere?", transfer_trials, plot_transfer_trials, published="transfer_trials"
+        4,
+        "Does the best setting win elsewhere?",
+        transfer_trials,
+        plot_transfer_trials,
+        published="transfer_trials",
+        own=False,
     ),
     "downstream_vs_metrics": Analysis(
         5, "Downstream accuracy and efficiency against scores", downstream_vs_metrics, plot_downstream_vs_metrics
@@ -138,26 +155,19 @@ ANALYSES: dict[str, Analysis] = {
 }
 """All analyses, in the order of the questions."""
 
-_NO_SCORE = f"none of the study's scores was computed; add one of {', '.join(METRICS)} to the metrics of [evaluation]"
-
 
 def answer_all(
     table: pl.DataFrame, folder: str | Path | None = None, *, plots: tuple[str, ...] = (".png", ".svg")
 ) -> list[Answer]:
-    """Every analysis of a table, over those of the six scores that it has.
+    """Every analysis of a table, over those of the six scores that it has and scores of one's own.
 
     An analysis for which columns are missing says so in ``missing`` and does not stop the others. With a ``folder`` the
     tables are written as CSV and the plots with these endings, under the analysis's name.
     """
-    metrics = metrics_of(table)
     answers = []
     for name, analysis in ANALYSES.items():
-        if analysis.by_metric and not metrics:
-            answers.append(Answer(name, analysis, None, missing=_NO_SCORE))
-            continue
-        options = {"metrics": metrics} if analysis.by_metric else {}
         try:
-            found = analysis.table(table, **options)
+            found = analysis.answer(table)
             figure = _draw(analysis, found)
         except UsageError as error:
             answers.append(Answer(name, analysis, None, missing=str(error)))

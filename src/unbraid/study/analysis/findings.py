@@ -109,12 +109,12 @@ def _strong_pairs(table: pl.DataFrame) -> Verdict:
 
 
 def _pairs(table: pl.DataFrame) -> pl.DataFrame:
-    agreement = metric_agreement(table, metrics=metrics_of(table)).drop_nulls("correlation")
+    agreement = metric_agreement(table, metrics=metrics_of(table, own=False)).drop_nulls("correlation")
     return _some(agreement.filter(pl.col("metric") < pl.col("other")), "fewer than two scores")
 
 
 def _objective_is_not_all(table: pl.DataFrame) -> Verdict:
-    explained = variance_explained(table, metrics=metrics_of(table))
+    explained = variance_explained(table, metrics=metrics_of(table, own=False))
     means = dict(explained.group_by("by").agg(pl.col("adjusted").mean()).rows())
     objective, setting = means["objective"], means["objective x strength"]
     text = f"objective {objective:.0f} %, objective and strength {setting:.0f} %, seeds the rest (adjusted for noise)"
@@ -123,7 +123,7 @@ def _objective_is_not_all(table: pl.DataFrame) -> Verdict:
 
 
 def _no_best_setting(table: pl.DataFrame) -> Verdict:
-    curves = strength_curves(table, metrics=metrics_of(table)).drop_nulls("median")
+    curves = strength_curves(table, metrics=metrics_of(table, own=False)).drop_nulls("median")
     best = curves.sort("median", descending=True).group_by("data", "metric", maintain_order=True).first()
     winners = best.select("objective", "strength").unique()
     objectives = best["objective"].n_unique()
@@ -134,7 +134,7 @@ def _no_best_setting(table: pl.DataFrame) -> Verdict:
 
 
 def _no_label_free_rule(table: pl.DataFrame) -> Verdict:
-    found = unsupervised_vs_metrics(table, metrics=metrics_of(table)).drop_nulls("correlation")
+    found = unsupervised_vs_metrics(table, metrics=metrics_of(table, own=False)).drop_nulls("correlation")
     # A usable rule would have one sign and some size wherever it is asked.
     worst = found.group_by("quantity", maintain_order=True).agg(
         (pl.col("correlation") * pl.col("correlation").mean().sign()).min().alias("least"),
@@ -149,7 +149,7 @@ def _no_label_free_rule(table: pl.DataFrame) -> Verdict:
 
 
 def _settings_do_not_transfer(table: pl.DataFrame) -> Verdict:
-    found = transfer_between_data(table, metrics=metrics_of(table)).drop_nulls("correlation")
+    found = transfer_between_data(table, metrics=metrics_of(table, own=False)).drop_nulls("correlation")
     found = _some(found.filter(pl.col("source") < pl.col("target")), "one data set only")
     mean = _mean(found["correlation"])
     text = f"rank correlation over runs {_range(found['correlation'])}, mean {mean:.2f}"
@@ -157,7 +157,10 @@ def _settings_do_not_transfer(table: pl.DataFrame) -> Verdict:
 
 
 def _trials(table: pl.DataFrame) -> Verdict:
-    found = {(row["metric"], row["data"]): row for row in transfer_trials(table, metrics=metrics_of(table)).to_dicts()}
+    found = {
+        (row["metric"], row["data"]): row
+        for row in transfer_trials(table, metrics=metrics_of(table, own=False)).to_dicts()
+    }
     home, away = found["same", "same"], found["other", "other"]
     if home["percent"] is None or away["percent"] is None:
         raise UsageError("the trials need two data sets and two scores")
@@ -173,7 +176,7 @@ def _trials(table: pl.DataFrame) -> Verdict:
 
 def _downstream(column: str, rule: Callable[[float], bool]) -> Callable[[pl.DataFrame], Verdict]:
     def check(table: pl.DataFrame) -> Verdict:
-        found = downstream_vs_metrics(table, metrics=metrics_of(table)).drop_nulls("correlation")
+        found = downstream_vs_metrics(table, metrics=metrics_of(table, own=False)).drop_nulls("correlation")
         tasks = [task for task in found["task"].unique() if task.startswith("gbt_")]
         sizes = sorted((task for task in tasks if task != "gbt_efficiency"), key=lambda task: int(task[4:]))
         task = sizes[-1] if column == "accuracy" and sizes else "gbt_efficiency"
