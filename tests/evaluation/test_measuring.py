@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import sys
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +14,7 @@ from unbraid.data import from_arrays
 from unbraid.errors import UsageError
 from unbraid.evaluation import Measure, get, make, measure, measure_group, names, read_measures, register
 from unbraid.metrics import Score
+from unbraid.plugins import import_file
 from unbraid.training import open_run, train
 
 
@@ -71,6 +73,53 @@ def test_other_settings_seeds_data_and_weights_are_measured_anew(run, dots, tmp_
     trained(dots, moved, steps=5)
     assert asked(path=moved) == 2
     assert asked(path=moved) == 0
+
+
+def test_an_edited_own_metric_or_measure_is_computed_anew(run, dots, tmp_path):
+    file = tmp_path / "edited_metric.py"
+    text = """
+from dataclasses import dataclass
+from unbraid.evaluation import Measure
+from unbraid.evaluation import register as register_measure
+from unbraid.metrics import register
+
+@register("edited")
+def edited(codes, factors):
+    return 0.25
+
+@register_measure("edited-measure")
+@dataclass(frozen=True)
+class Edited(Measure):
+    def rows(self, run, data, seed):
+        yield {}, {"number": 0.25}
+"""
+
+    def numbers(**options):
+        asked = "disentanglement:metrics=edited,train=20,test=10,representations=mean,edited-measure"
+        found = measure(run, dots, asked, **options)
+        scores = found["disentanglement"].scores() | found["edited-measure"].scores()
+        return [float(score) for score in scores.values()], {one.path.name for one in found.values()}
+
+    file.write_text(text)
+    import_file(file)
+    first, files = numbers()
+    file.write_text(text.replace("0.25", "0.625"))
+    del sys.modules["edited_metric"]
+    import_file(file)
+    second, others = numbers()
+    assert (first, second) == ([0.25, 0.25], [0.625, 0.625])
+    assert not files & others
+    file.write_text(text)
+    del sys.modules["edited_metric"]
+    import_file(file)
+    assert numbers() == (first, files)
+
+
+def test_what_was_measured_is_measured_again_if_asked(run, dots):
+    measure(run, dots, "brightness,spread")
+    assert CALLS == {"brightness": 2, "spread": 1}
+    measure(run, dots, "brightness,spread", again=True)
+    assert CALLS == {"brightness": 4, "spread": 2}
 
 
 def test_equal_runs_leave_equal_bytes(first, dots, tmp_path):

@@ -45,6 +45,7 @@ def evaluate_command(
     points: Annotated[int | None, arg(metavar="INT")] = None,
     data: Annotated[str | None, arg(metavar="STR")] = None,
     seed: int = 0,
+    again: bool = False,
     json: bool = False,
 ) -> None:
     """Measure runs: reconstruction, KL and active latents, and every disentanglement score its data allows.
@@ -68,6 +69,7 @@ def evaluate_command(
             (otherwise as many as train and test: the study's setting, which encodes nearly the whole data set).
         data: Data set to measure on (otherwise the one it was trained on).
         seed: Decides which points are drawn.
+        again: Compute anew what was computed before.
         json: Print what scores.json has then, as JSON.
     """
     if metrics == "help":
@@ -82,7 +84,9 @@ def evaluate_command(
     if not runs:
         raise UsageError("give at least one run folder, or --codes FILE.npz")
     asked = _asked(measures, names, representation, train, test, points)
-    results = [_evaluate_run(path, asked, measures is None, names, representation, data, seed, json) for path in runs]
+    results = [
+        _evaluate_run(path, asked, measures is None, names, representation, data, seed, again, json) for path in runs
+    ]
     _compare(runs, asked, data, seed, results, json)
     if json:
         print(json_module.dumps(results if len(results) > 1 else results[0], allow_nan=False))
@@ -117,6 +121,7 @@ def _evaluate_run(
     representation: Literal["mean", "sampled"],
     data: str | None,
     seed: int,
+    again: bool,
     quiet: bool,
 ) -> dict[str, Any]:
     from unbraid.data import load
@@ -136,7 +141,7 @@ def _evaluate_run(
         if names not in ("all", "none"):
             allowed_metrics(names, dataset, representation, by_name=True)
     with _status(quiet) as clock:
-        answers = measure(run, dataset, asked, seed=seed, progress=clock)
+        answers = measure(run, dataset, asked, seed=seed, again=again, progress=clock)
     if asked and not answers:
         needs = "; ".join(f"{one.name} needs {one.needs}" for one in asked if one.needs)
         raise UsageError(f"nothing can be measured of {path} on {dataset.name}: {needs}. Its scores stay as they are")

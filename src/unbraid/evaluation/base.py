@@ -64,6 +64,10 @@ class Measure:
         """Whether it makes sense for this model on these data."""
         return True
 
+    def made_of(self) -> Mapping[str, Any]:
+        """Classes and functions that compute it, by name: the source of own ones is a part of what was asked."""
+        return {self.name: type(self)}
+
     def rows(self, run: Run, data: ImageDataset, seed: int) -> Iterator[Row]:
         """Yield a condition and what was measured under it, by name.
 

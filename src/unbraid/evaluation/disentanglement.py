@@ -62,6 +62,9 @@ class Disentanglement(Measure):
         # Written out and in one order: what "all" means is part of what was asked.
         object.__setattr__(self, "metrics", tuple(name for name in known if name in chosen))
 
+    def made_of(self) -> Mapping[str, Any]:
+        return {**super().made_of(), **{name: METRICS[name].function for name in self.metrics}}
+
     def applies(self, run: Run, data: ImageDataset) -> bool:
         return bool(representations_of(run))
 

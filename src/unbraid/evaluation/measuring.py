@@ -1,13 +1,15 @@
 """Measure a run, or read what was measured of it before: answers lie with the run, under a hash of all they depend on.
 
 ``RUN/scores/<measure>-<hash>.json`` holds the rows of a measure; the hash is of its settings and the seed, of the data
-and of the run's weights. While rows are still coming they lie in ``.<measure>-<hash>.rows``, one line each, so that
-a killed measure goes on where it was. What a group is compared by lies in ``<measure>-<hash>.npz``.
+and of the run's weights, and of the source of own metrics and measures. While rows are still coming they lie in
+``.<measure>-<hash>.rows``, one line each, so that a killed measure goes on where it was. What a group is compared by
+lies in ``<measure>-<hash>.npz``.
 """
 
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 import math
 import os
@@ -78,14 +80,15 @@ def measure(
     measures: Asked,
     *,
     seed: int = 0,
+    again: bool = False,
     progress: Callable[[str], None] | None = None,
 ) -> dict[str, Measured]:
     """The answers of measures, by name; what was computed before is read from the run's folder.
 
     ``measures`` are names (settings behind a colon, as in ``"disentanglement:train=500"``) or :class:`Measure` objects.
     Those that do not apply to this run and these data are left out. A function from uint8 images to arrays can take the
-    place of the run; nothing is stored then. ``progress`` is told what is being done. Of a group measure only what the
-    comparison needs is computed, see :func:`measure_group`.
+    place of the run; nothing is stored then. With ``again`` all is computed anew. ``progress`` is told what is being
+    done. Of a group measure only what the comparison needs is computed, see :func:`measure_group`.
     """
     model = as_run(run)
     chosen = _choose(measures)
@@ -97,6 +100,8 @@ def measure(
             if not asked.applies(model, data):
                 continue
             say(asked.name)
+            if again and store is not None:
+                store.forget(asked)
             if isinstance(asked, GroupMeasure):
                 found[asked.name] = Measured(asked, (), _share(asked, model, data, seed, store)[1])
             else:
@@ -177,17 +182,41 @@ class _Store:
 
     def record(self, asked: Measure) -> dict[str, Any]:
         """All that the answer depends on."""
-        return {"measure": asked.name, "version": asked.version, "settings": settings_of(asked), **self.about}
+        sources = {name: text for name, thing in asked.made_of().items() if (text := _own_source(thing))}
+        about = {"measure": asked.name, "version": asked.version, "settings": settings_of(asked), **self.about}
+        return {**about, "sources": sources} if sources else about
 
     def path(self, asked: Measure, suffix: str = ".json") -> Path:
         text = json.dumps(self.record(asked), sort_keys=True, default=str)
         return self.folder / f"{asked.name}-{hashlib.sha256(text.encode()).hexdigest()[:12]}{suffix}"
+
+    def partial(self, asked: Measure) -> Path:
+        """Where rows lie while others are still coming."""
+        path = self.path(asked, ".rows")
+        return path.with_name(f".{path.name}")
+
+    def forget(self, asked: Measure) -> None:
+        """Delete what was answered."""
+        for path in (self.path(asked), self.path(asked, ".npz"), self.partial(asked)):
+            path.unlink(missing_ok=True)
 
     def make(self) -> None:
         try:
             self.folder.mkdir(exist_ok=True)
         except OSError as error:
             raise UsageError(f"cannot write scores to {self.folder} ({error.strerror})") from error
+
+
+def _own_source(thing: Any) -> str | None:
+    """A hash of the source of a class or function defined elsewhere (its name where there is none)."""
+    named = thing if hasattr(thing, "__qualname__") else type(thing)
+    if named.__module__.partition(".")[0] == "unbraid":
+        return None  # what these compute changes with `version`
+    try:
+        text = inspect.getsource(thing)
+    except (OSError, TypeError):
+        text = f"{named.__module__}.{named.__qualname__}"
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def _choose(measures: Asked) -> list[Measure]:
@@ -208,8 +237,7 @@ def _rows(asked: Measure, run: Run, data: ImageDataset, seed: int, store: _Store
     partial = None
     if store is not None:
         store.make()
-        partial = store.path(asked, ".rows")
-        partial = partial.with_name(f".{partial.name}")
+        partial = store.partial(asked)
     known = {} if partial is None else _read_partial(partial)
     rows: dict[str, dict[str, Any]] = {}
     for condition, scores in _each_row(asked, asked.rows(run, data, seed)):
