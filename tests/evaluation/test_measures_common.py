@@ -1,13 +1,15 @@
 """What every registered measure must do."""
 
 import dataclasses
+import inspect
 import json
+import re
 
 import pytest
 
 import unbraid
 from unbraid import evaluation, objectives
-from unbraid.evaluation import GroupMeasure, measure, measure_group
+from unbraid.evaluation import GroupMeasure, measure, measure_group, rows_to_json
 
 NAMES = [name for name in evaluation.names() if evaluation.get(name).__module__.startswith("unbraid.")]
 SMALL = {"train": 200, "test": 100, "points": 20, "batches": 2, "images": 50, "metrics": ("mig", "mcc")}
@@ -38,7 +40,7 @@ def runs(tmp_path_factory):
 @pytest.mark.parametrize("name", NAMES)
 def test_it_has_a_title_and_a_sentence(name):
     cls = evaluation.get(name)
-    assert cls.title != name
+    assert re.search(r"^    title\b.* = ", inspect.getsource(cls), re.MULTILINE), f"give {cls.__name__} a title"
     assert vars(cls)["__doc__"].split("\n")[0].endswith(".")
     assert cls.needs or cls.applies is evaluation.Measure.applies, f"say in `needs` what {cls.__name__} asks for"
 
@@ -53,9 +55,11 @@ def test_it_gives_numbers_of_some_run_and_the_same_when_read_again(name, runs):
     for first, second in zip(fitting[::2], fitting[1::2], strict=True):
         rows = measure(first, data, asked, seed=3)[name].rows
         again = measure(first, data, asked, seed=3)[name].rows
-        assert [condition for condition, _ in again] == [condition for condition, _ in rows]
+        fresh = measure(first, data, asked, seed=3, again=True)[name].rows
         if isinstance(asked, GroupMeasure):
             rows = measure_group([first, second], data, asked, seed=3)[0].rows
+            again = fresh = measure_group([first, second], data, asked, seed=3)[0].rows
+        assert rows_to_json(again) == rows_to_json(fresh) == rows_to_json(rows)
         answered += sum(isinstance(float(score), float) for _, scores in rows for score in scores.values())
         json.dumps([dict(condition) for condition, _ in rows])
     assert answered
