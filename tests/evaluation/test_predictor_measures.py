@@ -86,8 +86,12 @@ def test_few_images_are_drawn_without_repetition_and_by_the_seed(classifier, dot
 
 def test_r2_of_a_run_is_that_of_scikit_learn_on_the_whole_grid(regressor, dots):
     # On the whole grid the variance of the truth is that of evenly spaced values, which is what the measure divides by.
-    score = measure(regressor, dots, "r2")["r2"].scores()["r2"]
+    scores = measure(regressor, dots, "r2")["r2"].scores()
+    score = scores["r2"]
     found = predict_factors(regressor, dots, images=1000, seed=0)
+    # The loss of training sums over factors and is called squared_error; this one is scikit-learn's mean.
+    assert scores["mean_squared_error"] == pytest.approx(sklearn.metrics.mean_squared_error(found.truth, found.outputs))
+    assert "squared_error" not in scores
     expected = sklearn.metrics.r2_score(found.truth, found.outputs, multioutput="raw_values")
     np.testing.assert_allclose(score.parts["per_factor"], expected, rtol=1e-6)
     assert float(score) == pytest.approx(expected.mean())

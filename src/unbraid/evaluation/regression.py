@@ -30,7 +30,7 @@ class R2(Measure):
     """
 
     title = "R²"
-    titles: ClassVar[Mapping[str, str]] = {"squared_error": "squared error"}
+    titles: ClassVar[Mapping[str, str]] = {"mean_squared_error": "mean squared error"}
     needs = "a model that predicts factors, and data with these factors"
     images: int = 10_000
     """At most so many images, drawn without repetition; all of smaller data sets."""
@@ -54,7 +54,7 @@ class R2(Measure):
             {"per_factor": explained, "squared_error": errors},
             {"images": len(found.index), "factors": list(data.factor_names), "seed": seed},
         )
-        yield {}, {"r2": score, "squared_error": float(errors.mean())}
+        yield {}, {"r2": score, "mean_squared_error": float(errors.mean())}
 
 
 def factor_variances(run: Run, data: ImageDataset) -> np.ndarray:
