@@ -150,6 +150,17 @@ def test_a_measure_that_does_not_apply_is_named_with_what_it_needs(runs, tmp_pat
     assert "did you mean 'summary'" in capsys.readouterr().err
 
 
+def test_what_is_missing_is_said(runs, tmp_path, capsys):
+    words = "train classifier --data dots --net mlp:width=8 --factor x --steps 2 --batch-size 8 --progress none"
+    assert unbraid(*words.split(), "--out", tmp_path / "classifier") == 0
+    assert unbraid("evaluate", tmp_path / "classifier", "--measures", "accuracy:factor=foo") == 2
+    assert "accuracy needs a factor 'foo', and dots has x, y" in capsys.readouterr().err
+    (tmp_path / "silent_measure.py").write_text(OWN.replace("turned", "silent") + "    def applies(*_): return False\n")
+    own = ["--plugin", tmp_path / "silent_measure.py", "evaluate", runs[0], "--measures"]
+    assert unbraid(*own, "silent") == 2
+    assert "silent needs what its applies(run, data) asks for" in capsys.readouterr().err
+
+
 def test_where_nothing_applies_the_stored_scores_stay(runs, capsys):
     assert unbraid("evaluate", runs[0], "--metrics", "none") == 0
     before = (runs[0] / "scores.json").read_bytes()

@@ -143,11 +143,12 @@ def _evaluate_run(
     with _status(quiet) as clock:
         answers = measure(run, dataset, asked, seed=seed, again=again, progress=clock)
     if asked and not answers:
-        needs = "; ".join(f"{one.name} needs {one.needs}" for one in asked if one.needs)
+        needs = "; ".join(f"{one.name} needs {one.lacks(run, dataset)}" for one in asked)
         raise UsageError(f"nothing can be measured of {path} on {dataset.name}: {needs}. Its scores stay as they are")
     for one in asked:
         if one.name not in answers and (not usual or (one.name == "disentanglement" and not run.can("predict"))):
-            print(f"{one.name} does not apply to {path} on {dataset.name}: it needs {one.needs}", file=sys.stderr)
+            needs = one.lacks(run, dataset)
+            print(f"{one.name} does not apply to {path} on {dataset.name}: it needs {needs}", file=sys.stderr)
     found = answers.get("summary")
     summary = None if found is None else Summary.from_scores(found.scores(), found.measure.images)  # type: ignore[attr-defined]
     rows = answers["disentanglement"].rows if "disentanglement" in answers else ()

@@ -45,6 +45,12 @@ class Accuracy(Measure):
         predicts = getattr(getattr(run, "objective", None), "predicts", "classes")
         return run.can("predict") and predicts == "classes" and has_classes(run, data, self.factor)
 
+    def lacks(self, run: Run, data: ImageDataset) -> str:
+        if self.factor and self.factor not in data.factor_names:
+            known = f"has {', '.join(data.factor_names)}" if data.factor_names else "has no known factors"
+            return f"a factor {self.factor!r}, and {data.name} {known}"
+        return super().lacks(run, data)
+
     def rows(self, run: Run, data: ImageDataset, seed: int) -> Iterator[Row]:
         found = predict_classes(run, data, images=self.images, seed=seed, factor=self.factor)
         yield {}, {"accuracy": accuracy(found, seed), "cross_entropy": float(found.cross_entropy.mean())}

@@ -64,6 +64,10 @@ class Measure:
         """Whether it makes sense for this model on these data."""
         return True
 
+    def lacks(self, run: Run, data: ImageDataset) -> str:
+        """What this model on these data would need, in words, where it does not apply."""
+        return self.needs or "what its applies(run, data) asks for"
+
     def made_of(self) -> Mapping[str, Any]:
         """Classes and functions that compute it, by name: the source of own ones is a part of what was asked."""
         return {self.name: type(self)}
