@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from metric_toys import draws
 
+import unbraid.metrics
 from unbraid.errors import UsageError
 from unbraid.metrics import METRICS, Metric, Score
 
@@ -33,6 +34,14 @@ def sample(n: int = 240, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 every: Callable = pytest.mark.parametrize("entry", ON_ARRAYS, ids=lambda entry: entry.name)
 with_factors: Callable = pytest.mark.parametrize("entry", WITH_FACTORS, ids=lambda entry: entry.name)
+
+
+@every
+def test_a_built_in_score_has_what_others_need_not(entry):
+    assert "seed" in signature(entry.function).parameters, f"{entry.name} needs a parameter seed, used or not"
+    assert isinstance(call(entry, *sample()), Score), f"{entry.name} must return a Score with parts and settings"
+    assert entry.title != entry.name, f"give {entry.name} a title as papers write it"
+    assert hasattr(unbraid.metrics, entry.function.__name__), f"unbraid.metrics does not export {entry.name}"
 
 
 @every

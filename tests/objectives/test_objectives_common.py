@@ -189,6 +189,10 @@ def test_every_option_is_explained_in_the_help(name, capsys, monkeypatch):
     shown = " ".join(capsys.readouterr().out.split())
     cls = objectives.get(name)
     told = docstrings(cls)
+    missing = [f"a string under the option {f.name!r}" for f in dataclasses.fields(cls) if f.name not in told]
+    if ast.get_docstring(ast.parse(textwrap.dedent(inspect.getsource(cls))).body[0]) is None:
+        missing.insert(0, "a docstring")
+    assert not missing, f"give {cls.__name__} {' and '.join(missing)}: the help says nothing else"
     assert cls.__doc__.split("\n")[0] in shown
     for field in dataclasses.fields(cls):
         assert f"--{field.name.replace('_', '-')}" in shown
