@@ -43,7 +43,7 @@ def test_titles_and_sentences_stand_in_the_table(capsys):
 
 def test_a_kind_that_is_none_gets_the_nearest(capsys):
     assert main(["list", "metric"]) == 2
-    assert "did you mean 'metrics'? Known: " in capsys.readouterr().err
+    assert "unknown kind 'metric'; did you mean 'metrics'? Known: " in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("kind", ["objectives", "metrics", "measures", "data", "augmentations", "streams"])

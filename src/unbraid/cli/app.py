@@ -164,7 +164,7 @@ def _check_words(tree: Tree, words: Sequence[str], path: str = "unbraid") -> Non
     if not words or words[0].startswith("-"):
         return
     if words[0] not in tree:
-        kind = "objective" if path == "unbraid train" else "command"
+        kind = {"unbraid train": "objective", "unbraid list": "kind"}.get(path, "command")
         raise unknown_name(kind, words[0], tree, f"See `{path} --help`")
     node = tree[words[0]]
     if isinstance(node, dict):

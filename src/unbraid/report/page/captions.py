@@ -71,6 +71,7 @@ PREDICTED = {
         """The images with the largest loss, worst first. Look for labels that are wrong, images that nobody could tell,
         and what the others have in common."""
     ),
+    "brackets": "In brackets: the probability that the model gives to the class it names.",
 }
 
 COMPARED = {
