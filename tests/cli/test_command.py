@@ -57,7 +57,7 @@ def test_evaluate_prints_a_table_and_writes_scores_and_a_heat_map(run, capsys):
     words = ["evaluate", run, "--metrics", "mig,modularity,factor_vae", "--train", 400, "--test", 200, "--points", 50]
     assert unbraid(*words) == 0
     text = capsys.readouterr().out
-    for word in ("reconstruction", "active latents", "ceiling", "mig", "modularity", "factor_vae"):
+    for word in ("Reconstruction", "Active latents", "ceiling", "mig", "modularity", "factor_vae"):
         assert word in text
     scores = json.loads((run / "scores.json").read_text())
     assert set(scores["scores"]) == {"mig", "modularity", "factor_vae"}
@@ -125,7 +125,7 @@ def test_a_grid_with_every_factor_fixed_is_evaluated_and_reported(tmp_path, caps
     assert unbraid("train", "vae", "--data", "mini-sprites:shape=0,scale=0,x=0,y=0", *words, "--out", out) == 0
     assert unbraid("evaluate", out) == 0
     told = capsys.readouterr().out
-    assert "active latents" in told
+    assert "Active latents" in told
     assert "Scores need factors" in told
     assert unbraid("evaluate", out, "--representation", "sampled", "--train", 50) == 0
     assert set(json.loads((out / "scores.json").read_text())["scores"]) == ALONE

@@ -48,6 +48,7 @@ def test_the_page_of_a_classifier_has_its_confusions_and_worst_images(classifier
     scores = classifier.predict(data.images(np.arange(len(data)))).astype(float)
     losses = np.log(np.exp(scores).sum(1)) - scores[np.arange(len(data)), data.labels()]
     worst = int(losses.argmax())
+    assert "In brackets: the probability that the model gives to the class it names." in page
     captions = re.findall(r"<small>(\w+, taken for \w+ \([\d.]+\))</small>", page)
     assert len(captions) > 5
     taken = data.classes[scores[worst].argmax()]
@@ -67,6 +68,7 @@ def test_several_predictors_are_compared(classifier, regressor):
     page = make_report([classifier.path, regressor.path])
     assert "accuracy" in page
     assert "R²" in page
+    assert ">None<" not in page  # what the other objective has no option for
 
 
 def test_many_classes_are_listed_instead_of_a_matrix(tmp_path):

@@ -1,6 +1,7 @@
 """Experiments as trials: resumed, tabulated, drawn, and through the command."""
 
 import json
+from dataclasses import replace
 
 import polars
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from unbraid.cli.app import main
 from unbraid.data import SyntheticLinear
 from unbraid.errors import UsageError
+from unbraid.metrics import METRICS
 from unbraid.objectives import AE, FactorVAE, LinearVAE
 from unbraid.report.theory.trials import summarise_trials, trial_table
 from unbraid.theory import Trial, fit, manipulation_trials, pca_trials, read_trials, run_trials
@@ -51,6 +53,15 @@ def test_a_cell_is_mean_and_deviation_over_what_is_there():
     assert cell["distance_sd"] == pytest.approx(2**0.5)
     text = trial_table("degeneracy", rows).splitlines()[-1]
     assert text == "| 1.0 | 3 | 2.000 ± 1.414 (2) | 0.500 ± 0.000 | 0.500 ± 0.000 | – |"
+
+
+def test_scores_have_the_titles_of_their_metrics(monkeypatch):
+    monkeypatch.setitem(METRICS._things, "mig", replace(METRICS["mig"], title="Gap of information"))
+    rows = polars.DataFrame(
+        {"data": ["a"], "model": ["b"], "variant": ["c"], "mig": [0.5], "dci": [0.5], "active": [2]}
+    )
+    head = trial_table("manipulation", rows).splitlines()[0]
+    assert head == "| data | model | variant | trials | Gap of information | DCI disentanglement | Active latents |"
 
 
 def test_every_experiment_names_each_of_its_trials_once():

@@ -49,10 +49,12 @@ def print_summary(summary: Summary) -> None:
     from rich.console import Console
     from rich.table import Table
 
+    from unbraid.evaluation import title
+
     console = Console()
     table = Table(box=None, pad_edge=False)
-    for column in ("reconstruction", "KL", "ELBO", "active latents"):
-        table.add_column(column, justify="right")
+    for column in ("reconstruction", "kl", "elbo", "active"):
+        table.add_column(title(column), justify="right")
     active = summary.active
     kl_per_latent = summary.kl_per_latent
     table.add_row(

@@ -55,13 +55,14 @@ def run_names(looks: Sequence[Look]) -> list[str]:
 
 def _runs(looks: Sequence[Look], names: Sequence[str]) -> Section:
     keys = dict.fromkeys(key for one in looks for key in one.folder.options)
-    differ = [k for k in keys if len({repr(one.folder.options.get(k)) for one in looks}) > 1]
+    differ = [k for k in keys if len({repr(one.folder.options.get(k, "lacking")) for one in looks}) > 1]
     columns = ["run", "objective", "data", *differ, "seed", "steps"]
     predicted = list(dict.fromkeys(one.predicted.title for one in looks if one.predicted is not None))
-    columns += [*predicted, "reconstruction", "KL", "active latents"]
+    columns += [*predicted, *map(title, ("reconstruction", "kl", "active"))]
     rows = []
     for name, one in zip(names, looks, strict=True):
-        options = [_cell(one.folder.options.get(key)) for key in differ]
+        own = one.folder.options
+        options = [_cell(own[key]) if key in own else None for key in differ]
         active = None if one.active is None else int(one.active.sum())
         seed = one.folder.info.get("seed")
         kl = None if one.kl is None else float(one.kl.sum())

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from unbraid.data import Dataset
-from unbraid.evaluation import class_names, measure, predict_classes, predict_factors
+from unbraid.evaluation import class_names, measure, predict_classes, predict_factors, title
 from unbraid.metrics import Score
 from unbraid.report.page.axes import number
 from unbraid.report.page.captions import PREDICTED
@@ -44,7 +44,7 @@ class Predicted:
 
     @property
     def title(self) -> str:
-        return {"accuracy": "accuracy", "r2": "R²"}[self.measure]
+        return title(self.measure)
 
     @property
     def aside(self) -> str:
@@ -109,7 +109,8 @@ def predictions(found: Predicted | None) -> list[Section]:
     about = f"{len(found.truth):,} images of {found.data}."
     shown = _classes(found, about) if found.measure == "accuracy" else _factors(found, about)
     if found.worst is not None:
-        worst = figure(f"{PREDICTED['worst']} {about}", _pictures(found.worst, found.captions))
+        brackets = f" {PREDICTED['brackets']}" if found.measure == "accuracy" else ""
+        worst = figure(f"{PREDICTED['worst']}{brackets} {about}", _pictures(found.worst, found.captions))
         shown.append(section("Worst images", worst))
     return shown
 

@@ -70,7 +70,7 @@ def tiles(look: Look) -> Html:
         if look.scores and name in look.scores:
             score = look.scores[name]
             bound = "" if math.isnan(score.ceiling) else f"of {number(score.ceiling)}"
-            shown.append((name.upper(), number(score.value), bound))
+            shown.append((title(name), number(score.value), bound))
     return tag(
         "ul",
         [tag("li", tag("span", name), tag("b", value), tag("small", extra)) for name, value, extra in shown],

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unbraid.errors import unknown_name
+from unbraid.evaluation import title
 
 if TYPE_CHECKING:
     import polars
@@ -47,10 +48,12 @@ _WORDS = {
     "degenerate": "share of degenerate Jacobians",
     "polarised_share": "share of training in the polarised regime",
     "kl_error": "error of the simplified KL at the end",
-    "active": "active latents",
-    "mig": "MIG",
-    "dci": "DCI",
 }
+"""What the numbers of these experiments are called; scores and measures have their own titles."""
+
+
+def _title(value: str) -> str:
+    return _WORDS.get(value) or title(value)
 
 
 def summarise_trials(study: str, rows: polars.DataFrame) -> polars.DataFrame:
@@ -73,7 +76,7 @@ def trial_table(study: str, rows: polars.DataFrame) -> str:
     """Markdown: mean ± standard deviation over seeds; a number in brackets says how many trials had one."""
     view = _view(study)
     lines = [
-        "| " + " | ".join([*view.cells, "trials", *(_WORDS[value] for value in view.values)]) + " |",
+        "| " + " | ".join([*view.cells, "trials", *(_title(value) for value in view.values)]) + " |",
         "|" + "---|" * (len(view.cells) + 1 + len(view.values)),
     ]
     for row in summarise_trials(study, rows).iter_rows(named=True):
@@ -114,7 +117,7 @@ def draw_trials(study: str, rows: polars.DataFrame, path: Path) -> None:
         axis.set_xticks(range(len(labels)), labels, fontsize=7)
         axis.set_xlim(-0.6, len(labels) - 0.4)
         axis.set_ylim(bottom=min(0, axis.get_ylim()[0]))
-        axis.set_title(_WORDS[value], fontsize=9, loc="left", color=_INK)
+        axis.set_title(_title(value), fontsize=9, loc="left", color=_INK)
         axis.spines[["top", "right"]].set_visible(False)
         axis.tick_params(colors=_INK, labelsize=7)
         axis.grid(axis="y", color=_QUIET, alpha=0.2, linewidth=0.6)
