@@ -13,7 +13,7 @@ from unbraid import objectives
 from unbraid.data import from_arrays
 from unbraid.errors import UsageError
 from unbraid.evaluation import Measure, get, make, measure, measure_group, names, read_measures, register
-from unbraid.metrics import Score
+from unbraid.metrics import METRICS, Score
 from unbraid.plugins import import_file
 from unbraid.training import open_run, train
 
@@ -75,7 +75,9 @@ def test_other_settings_seeds_data_and_weights_are_measured_anew(run, dots, tmp_
     assert asked(path=moved) == 0
 
 
-def test_an_edited_own_metric_or_measure_is_computed_anew(run, dots, tmp_path):
+def test_an_edited_own_metric_or_measure_is_computed_anew(run, dots, tmp_path, monkeypatch):
+    for held in ("_things", "_names", "_homes"):  # the metric is gone again after this test
+        monkeypatch.setattr(METRICS, held, dict(getattr(METRICS, held)))
     file = tmp_path / "edited_metric.py"
     text = """
 from dataclasses import dataclass
