@@ -82,12 +82,35 @@ def test_a_study_of_two_workers_uses_all_four(study):
     assert (measured["moved"] > 0).all()
 
 
+def tables(page: Path) -> dict[str, tuple[list[str], list[list[str]]]]:
+    """Headings and cells of the tables of a page by caption."""
+    found = {}
+    for text in re.findall(r"<table class=\"data.*?</table>", page.read_text(), re.DOTALL):
+        caption = re.search(r"<caption[^>]*>(.*?)</caption>", text)[1]
+        head, *rows = re.findall(r"<tr>(.*?)</tr>", text, re.DOTALL)
+        cells = [[re.sub("<[^>]+>", "", cell) for cell in re.findall(r"<td.*?</td>", row, re.DOTALL)] for row in rows]
+        found[caption] = ([re.sub("<[^>]+>", "", cell) for cell in re.findall(r"<th.*?</th>", head, re.DOTALL)], cells)
+    return found
+
+
 def test_the_page_shows_them_under_their_titles(study, desk):
     pages = [*desk.glob("*.html"), *study.rglob("*.html")]
     assert len(pages) == 1
-    text = pages[0].read_text()
-    for words in ("FrugalVAE", "Worst gap", "bars:size=8", "moved"):
-        assert words in text
+    shown = tables(pages[0])
+    columns, rows = shown["Runs"]
+    assert {"Worst gap", "moved", "level"} <= set(columns)
+    assert {row[columns.index("data")] for row in rows} == {"bars:size=8"}
+    _, means = shown["Means over seeds"]
+    assert {(row[0], row[3]) for row in means} >= {("Worst gap", "representation mean"), ("moved", "level 16")}
+
+
+def test_the_page_of_a_run_shows_its_own_measure(study, desk):
+    unbraid(desk, "report", "studies/own/runs/00000", "--out", "../run.html", *PLUGINS)
+    moved = pl.read_parquet(study / "table.parquet").filter(index=0, level=16)["moved"][0]
+    columns, ((measure, condition, score, value),) = tables(desk.parent / "run.html")["Measures"]
+    assert columns == ["measure", "condition", "score", "value"]
+    assert (measure, condition, score) == ("Steadiness", "level 16", "moved")
+    assert float(value) == pytest.approx(moved, rel=0.02)
 
 
 def test_a_plugin_may_not_take_a_name_that_is_taken(desk):

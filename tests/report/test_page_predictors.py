@@ -1,6 +1,8 @@
 """Pages of runs that predict instead of encoding, and what is refused for them."""
 
+import json
 import re
+import shutil
 
 import numpy as np
 import polars
@@ -10,7 +12,7 @@ import unbraid
 from unbraid.cli.app import main
 from unbraid.data import from_arrays, load
 from unbraid.errors import UsageError
-from unbraid.evaluation import measure
+from unbraid.evaluation import measure, title
 from unbraid.objectives import Classifier, Regressor
 from unbraid.report.explorer.contents import look_at
 from unbraid.report.page import make_report
@@ -62,6 +64,20 @@ def test_the_page_of_a_regressor_has_r2_and_predicted_against_true(regressor):
     assert page.count("predicted</text>") == 2  # a chart per factor
     assert "<h2>Worst images</h2>" in page
     assert "Missing:" not in page
+
+
+def test_the_page_tells_what_evaluate_stored(classifier, tmp_path):
+    shutil.copytree(classifier.path, tmp_path / "run")
+    assert main(["evaluate", str(tmp_path / "run"), "--measures", "accuracy:images=100", "--seed", "3"]) == 0
+    stored = json.loads((tmp_path / "run" / "scores.json").read_text())["measures"]["accuracy"]["rows"][0]["scores"]
+    page = make_report([tmp_path / "run"])
+    assert f"Accuracy {number(stored['accuracy']['value'], 4)} (95 % interval" in page
+    assert "100 images of digits8" in page
+    table = re.search(r"<h2>Measures</h2>.*?</table>", page, re.DOTALL)[0]
+    for name in ("accuracy", "cross_entropy"):
+        value = stored[name]["value"] if name == "accuracy" else stored[name]
+        assert f'data-key="{title(name)}"' in table
+        assert f'data-key="{value!r}"' in table
 
 
 def test_several_predictors_are_compared(classifier, regressor):

@@ -54,6 +54,9 @@ RUN = {
         settings, which can lie well below 1. Look at how much of the way to the tick is filled, and do not trust one
         score alone: they disagree about what it means to come apart."""
     ),
+    "measures": _text(
+        """What else was asked of this run, and under which condition. `unbraid evaluate --measures NAME` adds to it."""
+    ),
 }
 
 PREDICTED = {

@@ -15,6 +15,7 @@ import numpy as np
 from unbraid.errors import UsageError
 from unbraid.files import read_json
 from unbraid.metrics import Score
+from unbraid.report.page.measures import StoredAnswer, answers_in, answers_of_a_study
 from unbraid.study import EVALUATION, own_scores
 from unbraid.training import CHECKPOINT, EVALUATIONS, HISTORY, INFO
 
@@ -62,6 +63,8 @@ class Folder:
     history: History | None
     stored: Stored | None
     gaps: list[Gap]
+    answers: tuple[StoredAnswer, ...] = ()
+    """What measures said, besides the stored scores of codes."""
 
     @property
     def objective(self) -> str:
@@ -191,21 +194,21 @@ def _stored(folder: Folder) -> Stored | None:
         if not (folder.path / name).exists():
             continue
         try:
-            found = read(folder.path)
-            if found is not None and found.scores:
-                return found
-            first = first or found
+            found, answers = read(folder.path)
+            known = {(one.measure, one.data) for one in folder.answers}
+            folder.answers += tuple(one for one in answers if (one.measure, one.data) not in known)
+            first = first if first is not None and (first.scores or found is None or not found.scores) else found
         except (UsageError, KeyError, TypeError, ValueError, AttributeError) as error:
             why = f"{name} cannot be read ({error})"
             folder.gaps.append(Gap("stored scores", why, folder.evaluate))
     return first
 
 
-def _evaluated(path: Path) -> Stored:
+def _evaluated(path: Path) -> tuple[Stored, tuple[StoredAnswer, ...]]:
     record = read_json(path / "scores.json")
     scores = {str(key): Score.from_json(one) for key, one in dict(record["scores"]).items()}
     summary, step = record.get("summary"), record.get("step")
-    return Stored(
+    stored = Stored(
         "scores.json",
         scores,
         str(record.get("representation", "mean")),
@@ -213,14 +216,15 @@ def _evaluated(path: Path) -> Stored:
         None if record.get("data") is None else str(record["data"]),
         summary if isinstance(summary, dict) else {},
     )
+    return stored, answers_in(record, "scores.json")
 
 
-def _measured_by_a_study(path: Path) -> Stored | None:
+def _measured_by_a_study(path: Path) -> tuple[Stored | None, tuple[StoredAnswer, ...]]:
     found = own_scores(path)
     if found is None:
-        return None
+        return None, answers_of_a_study(path, None)
     source, representation, scores = found
-    return Stored(str(source.relative_to(path)), scores, representation)
+    return Stored(str(source.relative_to(path)), scores, representation), answers_of_a_study(path, representation)
 
 
 def train_command(info: dict[str, Any], path: Path) -> str:

@@ -13,6 +13,7 @@ from unbraid.errors import UsageError
 from unbraid.evaluation import ACTIVE
 from unbraid.metrics import METRICS, Score, evaluate
 from unbraid.report.page.folder import Folder, Gap
+from unbraid.report.page.measures import StoredAnswer
 from unbraid.report.page.predictions import Predicted, see_predictions
 from unbraid.report.traversal import Traversal, traverse
 from unbraid.training import CHECKPOINT, Run, open_run
@@ -62,6 +63,12 @@ class Look:
     reconstruction: float | None = None
     encodes: bool = True
     predicted: Predicted | None = None
+
+    @property
+    def answers(self) -> tuple[StoredAnswer, ...]:
+        """What lies there of measures on the data that the page looks at."""
+        shown = self.folder.data if self.dataset is None else self.dataset.name
+        return tuple(one for one in self.folder.answers if (one.data or self.folder.data) == shown)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -178,7 +185,7 @@ def _see(found: Look, run: Run, data: ImageDataset, choices: Choices) -> None:
 
 def _predict(found: Look, run: Run, data: ImageDataset, choices: Choices) -> None:
     try:
-        found.predicted = see_predictions(run, data, choices.seed)
+        found.predicted = see_predictions(run, data, choices.seed, found.answers)
     except UsageError as error:
         found.folder.gaps.append(Gap("predictions", str(error)))
         return

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from unbraid.data import Dataset
-from unbraid.evaluation import class_names, measure, predict_classes, predict_factors, title
+from unbraid.evaluation import class_names, make, measure, predict_classes, predict_factors, title
 from unbraid.metrics import Score
 from unbraid.report.page.axes import number
 from unbraid.report.page.captions import PREDICTED
 from unbraid.report.page.charts import Bar, Series, bars, scatter
 from unbraid.report.page.markup import Html, Section, figure, fragment, section, tag
+from unbraid.report.page.measures import StoredAnswer
 from unbraid.report.page.pictures import png
 from unbraid.report.page.tables import data_table, heat_table
 from unbraid.report.tiles import enlarge
@@ -55,12 +58,23 @@ class Predicted:
         return f"{low:.3f} to {high:.3f}"
 
 
-def see_predictions(run: Run, data: Dataset, seed: int) -> Predicted | None:
-    """Let a model predict images of the data; ``None`` where the truth is not known."""
-    found = measure(run, data, f"accuracy:images={IMAGES},r2:images={IMAGES}", seed=seed)
+def see_predictions(run: Run, data: Dataset, seed: int, answers: Sequence[StoredAnswer] = ()) -> Predicted | None:
+    """Let a model predict images of the data; ``None`` where the truth is not known.
+
+    Where it was asked before, with the same settings and seed: the page then tells the numbers of that answer.
+    """
+    settings: dict[str, Any] = {"images": IMAGES}
+    for answer in answers:
+        if answer.measure in ("accuracy", "r2"):
+            settings, seed = dict(answer.settings), answer.seed
+            found = measure(run, data, make(answer.measure, settings), seed=seed)
+            break
+    else:
+        found = measure(run, data, [make("accuracy", settings), make("r2", settings)], seed=seed)
     if "accuracy" in found:
-        classes = predict_classes(run, data, images=IMAGES, seed=seed)
-        names = class_names(run, data, classes.outputs.shape[1])
+        factor = str(settings.get("factor", ""))
+        classes = predict_classes(run, data, images=settings["images"], seed=seed, factor=factor)
+        names = class_names(run, data, classes.outputs.shape[1], factor)
         losses = classes.cross_entropy
         worst = _worst(losses)
         chance = np.exp(classes.outputs - classes.outputs.max(axis=1, keepdims=True))
@@ -77,7 +91,7 @@ def see_predictions(run: Run, data: Dataset, seed: int) -> Predicted | None:
         assert isinstance(score, Score)
         return Predicted("accuracy", score, names, classes.truth, classes.outputs, images, captions, data.name)
     if "r2" in found:
-        factors = predict_factors(run, data, images=IMAGES, seed=seed)
+        factors = predict_factors(run, data, images=settings["images"], seed=seed)
         names = data.factor_names
         worst = _worst(factors.squared_error.sum(axis=1))
         off = [int(factors.squared_error[i].argmax()) for i in worst]

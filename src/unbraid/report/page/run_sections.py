@@ -13,6 +13,7 @@ from unbraid.report.page.charts import Series, line_chart
 from unbraid.report.page.folder import Gap, History
 from unbraid.report.page.latents import active_latents, information, matching, reconstructions, traversals
 from unbraid.report.page.markup import Html, Section, command, figure, note, section, tag, terms, words
+from unbraid.report.page.measures import measures_section
 from unbraid.report.page.model import Look
 from unbraid.report.page.predictions import predictions
 from unbraid.report.page.scores import scores_section
@@ -40,6 +41,7 @@ def run_sections(look: Look) -> list[Section]:
         information(look),
         matching(look),
         scores_section(look),
+        measures_section(look.answers, look.folder.step),
         _configuration(look),
     ]
     return [one for one in found if one is not None]
