@@ -301,6 +301,17 @@ def test_a_network_that_does_not_exist_is_refused_before_anything_runs(tmp_path,
     assert not list((tmp_path / "out").glob("runs/0*"))
 
 
+def test_measure_data_of_another_size_are_refused_before_anything_runs(tmp_path, capsys):
+    file = tmp_path / "sizes.toml"
+    text = STUDY.partition("[evaluation]")[0]
+    file.write_text(text + '[measures.disentanglement]\nmetrics = ["mig"]\ndata = ["training", "digits8"]\n')
+    assert unbraid("study", "run", file, "--out", tmp_path / "out") == 2
+    assert (
+        "measures.disentanglement.data: digits8 has the shape (8, 8, 1), models of dots take" in capsys.readouterr().err
+    )
+    assert not list((tmp_path / "out" / "runs").glob("*/run.json"))
+
+
 def test_a_study_can_be_run_from_python(finished, file, tmp_path):
     from unbraid.engines import ProcessEngine
     from unbraid.study import coverage, run_study

@@ -216,11 +216,15 @@ def _check_inputs(study: Study, indices: Iterable[int]) -> None:
     for index in indices:
         spec = study[index]
         wanted.setdefault(spec.data_set, {}).setdefault((spec.objective, spec.net, spec.pairs), spec)
+    others: list[tuple[str, ImageDataset]] = []
     for entry in study.measures if wanted else ():
-        for name in (name for name in entry.data if name != TRAINING):
-            _load(name, f"{study.source}: measures.{entry.measure.name}.data")
+        key = f"{study.source}: measures.{entry.measure.name}.data"
+        others += [(key, _load(name, key)) for name in entry.data if name != TRAINING]
     for name, specs in wanted.items():
         data = _load(name, f"{study.source}: data")
+        for key, other in others:
+            if other.shape != data.shape:
+                raise UsageError(f"{key}: {other.name} has the shape {other.shape}, models of {name} take {data.shape}")
         for spec in specs.values():
             try:
                 objective = objective_of(spec)

@@ -103,7 +103,7 @@ class Run:
         if recipe is None:
             raise UsageError(
                 f"{self.path} was trained on data held in memory; pass the data set yourself (on the command line: "
-                "--data NAME)"
+                "--data NAME). Of a part, part.save(FILE.npy) before training makes it known by NAME:part=FILE.npy"
             )
         try:
             data = load(recipe["name"], **recipe["options"])
