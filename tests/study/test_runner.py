@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -299,6 +300,15 @@ def test_a_network_that_does_not_exist_is_refused_before_anything_runs(tmp_path,
     assert unbraid("study", "run", tmp_path / "s.toml", "--out", tmp_path / "out") == 2
     assert "did you mean 'mlp'" in capsys.readouterr().err
     assert not list((tmp_path / "out").glob("runs/0*"))
+
+
+def test_what_a_killed_evaluation_left_unfinished_is_removed(finished, tmp_path):
+    out = shutil.copytree(finished, tmp_path / "copy")
+    left = [out / "runs" / "00000" / name for name in (".evaluation.json.1.part", "scores/.udr-0.npz.1.part")]
+    for path in left:
+        path.write_bytes(b"half")
+    assert evaluate_index(str(out), 0) == "done"
+    assert not any(path.exists() for path in left)
 
 
 def test_measure_data_of_another_size_are_refused_before_anything_runs(tmp_path, capsys):

@@ -9,6 +9,7 @@ from typing import Literal
 
 from unbraid.data import ImageDataset, load
 from unbraid.errors import UsageError
+from unbraid.evaluation import FOLDER
 from unbraid.study.evaluation import evaluate_run
 from unbraid.study.folder import RECORD, StudyFolder, open_study
 from unbraid.study.method import batch_size_of, objective_of
@@ -48,10 +49,18 @@ def evaluate_index(folder: str, index: int) -> Result:
     with study.claim(index) as held:
         if not held:
             return "busy"
+        _sweep(study.run(index))
         if study.progress(index) != "evaluated":
             spec = study.study[index]
             evaluate_run(open_run(study.run(index)), study.study.measures, lambda name: _load(name or spec.data_set))
         return "done"
+
+
+def _sweep(run: Path) -> None:
+    """Remove the unfinished files of a process that was killed while it wrote them; nobody else is at this run."""
+    for folder in (run, run / FOLDER):
+        for left in folder.glob(".*.part"):
+            left.unlink(missing_ok=True)
 
 
 def _open(folder: str) -> StudyFolder:
