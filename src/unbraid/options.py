@@ -90,6 +90,9 @@ def check_options(
     >>> def draw(size: int, colour: str = "red"): ...
     >>> check_options("drawing", draw, {"size": 3, "colour": 7})
     {'size': 3, 'colour': '7'}
+    >>> def fill(whole: bool = False): ...
+    >>> check_options("filling", fill, {"whole": "true"})
+    {'whole': True}
     """
     parameters = {name: p for name, p in _parameters(function).items() if name not in set(given)}
     for name in options:
@@ -119,6 +122,8 @@ def _fitting(what: str, name: str, value: Any, annotation: Any) -> Any:
         return value
     if kinds <= _TEXT and isinstance(value, int | float):
         return str(value)  # a word that looks like a number
+    if bool in kinds and value in ("true", "false"):
+        return value == "true"
     wanted = kinds | ({int} if float in kinds else set()) | ({list} if tuple in kinds else set())
     if (isinstance(value, str) and str not in kinds) or not isinstance(value, tuple(wanted)):
         names = " or ".join(sorted(kind.__name__ for kind in kinds if kind is not NoneType))

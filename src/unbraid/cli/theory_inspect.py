@@ -68,7 +68,7 @@ def theory_beta_range(
     data: str,
     latents: int = 10,
     net: str = "conv",
-    likelihood: Annotated[Literal["bernoulli", "gaussian"], arg(metavar="NAME")] = "bernoulli",
+    likelihood: Annotated[str, arg(metavar="NAME")] = "bernoulli",
     learning_rate: float = 1e-4,
     betas: Annotated[str | None, arg(metavar="STR")] = None,
     steps: int = 500,
@@ -86,7 +86,7 @@ def theory_beta_range(
         data: Data set: a name, name:factor=value,..., an npz file or a folder.
         latents: Number of latents; a few more than factors shows both ends of the range.
         net: Encoder and decoder by name.
-        likelihood: bernoulli or gaussian.
+        likelihood: bernoulli or gaussian, with options as in gaussian:scale=0.1.
         learning_rate: Step size of Adam.
         betas: Values separated by commas (otherwise ten around those of a linear model).
         steps: Steps per value; the first takes three times as many.

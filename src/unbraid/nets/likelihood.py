@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from unbraid.errors import UsageError
+from unbraid.options import check_options, parse_name
 from unbraid.registry import Registry
 
 __all__ = ["Bernoulli", "GaussianPixels", "Likelihood", "likelihood", "likelihoods", "register_likelihood"]
@@ -83,8 +84,8 @@ class GaussianPixels:
     """Add the constant log(scale * sqrt(2 pi)) per pixel, so that the loss is a true density."""
 
     def __post_init__(self) -> None:
-        if not self.scale > 0:
-            raise UsageError(f"scale of the gaussian likelihood must be positive, got {self.scale}")
+        if not 0 < self.scale < math.inf:
+            raise UsageError(f"scale of the gaussian likelihood must be a positive number, got {self.scale}")
 
     def nll(self, output: Tensor, images: Tensor) -> Tensor:
         _check(output, images)
@@ -105,10 +106,18 @@ def likelihoods() -> list[str]:
 def likelihood(name: str, **options: Any) -> Likelihood:
     """A likelihood by name: ``bernoulli`` (``subtract_entropy``) or ``gaussian`` (``scale``, ``normalised``).
 
+    Options can be written into the name, as on the command line: ``gaussian:scale=0.1``.
+
     >>> likelihood("gaussian").nll(torch.zeros(1, 1, 2, 2), torch.ones(1, 1, 2, 2)).tolist()
     [4.0]
+    >>> likelihood("gaussian:scale=0.1,normalised=true")
+    GaussianPixels(scale=0.1, normalised=True)
     """
-    return _LIKELIHOODS[name](**options)
+    if not options and ":" not in name:  # asked for in every step of training
+        return _LIKELIHOODS[name]()
+    name, written = parse_name(name)
+    maker = _LIKELIHOODS[name]
+    return maker(**check_options(f"likelihood {name!r}", maker, written | options))
 
 
 def _sum(values: Tensor) -> Tensor:

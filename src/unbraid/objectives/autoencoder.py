@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
-from unbraid.errors import UsageError
+from unbraid.errors import UsageError, unknown_name
 from unbraid.objectives.base import Inputs, Objective, Problem, Terms, check_not_negative, check_positive, register
 
 if TYPE_CHECKING:
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from unbraid.nets import Autoencoder, Gaussian
 
 __all__ = ["AE", "AutoencoderObjective", "VAEObjective"]
+
+Optimizer = Literal["adam", "adagrad"]
+OPTIMIZERS = get_args(Optimizer)
 
 
 @dataclass(frozen=True)
@@ -28,14 +31,19 @@ class AutoencoderObjective(Objective):
     net: str = "conv"
     """Encoder and decoder by name: conv (the study's), conv-bn, light, fc, mlp, slow, or an own registered pair."""
     likelihood: str = "bernoulli"
-    """What the decoder's output means: bernoulli (logits) or gaussian (squared errors)."""
+    """What the decoder's output means: bernoulli (logits) or gaussian (squared errors), with options as in
+    gaussian:scale=0.1 (standard deviation of a pixel) or bernoulli:subtract_entropy=true (perfect images cost 0)."""
     learning_rate: float = 1e-4
-    """Step size of Adam."""
+    """Step size of the optimiser."""
+    optimizer: Optimizer = "adam"
+    """How steps are taken: adam, or adagrad (Duchi et al., 2011), whose steps only ever become smaller."""
 
     def __post_init__(self) -> None:
         if self.latents < 1:
             raise UsageError(f"latents must be at least 1, got {self.latents}")
         check_positive(self, "learning_rate")
+        if self.optimizer not in OPTIMIZERS:
+            raise unknown_name("optimizer", self.optimizer, OPTIMIZERS)
 
     def heads(self) -> int:
         """How many numbers the encoder gives per latent."""
@@ -55,9 +63,11 @@ class AutoencoderObjective(Objective):
         return nets.Autoencoder(encoder, decoder, problem)
 
     def optimizers(self, model: Autoencoder) -> dict[str, torch.optim.Optimizer]:
-        from torch.optim import Adam
+        from torch.optim import Adagrad, Adam
 
         parameters = [*model.encoder.parameters(), *model.decoder.parameters()]
+        if self.optimizer == "adagrad":
+            return {"model": Adagrad(parameters, lr=self.learning_rate)}
         return {"model": Adam(parameters, lr=self.learning_rate, betas=(0.9, 0.999), eps=1e-8, fused=True)}
 
     def reconstruction(self, output: Tensor, images: Tensor) -> Tensor:

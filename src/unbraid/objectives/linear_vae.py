@@ -38,7 +38,7 @@ class LinearVAE(BetaVAE):
     beta: float = 0.01
     """Weight of the KL divergence to the prior."""
     learning_rate: float = 3e-3
-    """Step size of Adam."""
+    """Step size of the optimiser."""
     sampled: bool = False
     """Draw the codes' noise, as other VAEs must, instead of averaging over it exactly."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from unbraid.objectives.base import find
+from unbraid.options import parse_name
 from unbraid.registry import summary
 
 __all__ = ["KL", "NLL", "about", "formula", "title"]
@@ -36,6 +37,8 @@ def formula(name: str, options: Mapping[str, object]) -> str:
     'E[−log p(x|z)] + 4 · KL(q(z|x) ‖ p(z))'
     >>> formula("vae", {"reference_size": 64})
     '64² / (height · width) · E[−log p(x|z)] + KL(q(z|x) ‖ p(z))'
+    >>> formula("vae", {"likelihood": "gaussian:scale=0.1"})
+    'E[−log p(x|z)] + KL(q(z|x) ‖ p(z)); p(x|z): gaussian, scale 0.1'
     """
     cls = find(name)
     shown = {key: f"{value:g}" if isinstance(value, float) else str(value) for key, value in options.items()}
@@ -44,4 +47,11 @@ def formula(name: str, options: Mapping[str, object]) -> str:
     except KeyError:  # a record from a version with other options
         return ""
     size = options.get("reference_size")
-    return line.replace(NLL, f"{size}² / (height · width) · {NLL}") if size else line
+    line = line.replace(NLL, f"{size}² / (height · width) · {NLL}") if size else line
+    return line + _likelihood(str(options.get("likelihood", ""))) if line else ""
+
+
+def _likelihood(text: str) -> str:
+    """What a likelihood is other than usual: its options."""
+    name, written = parse_name(text)
+    return f"; p(x|z): {', '.join([name, *(f'{key} {value}' for key, value in written.items())])}" if written else ""

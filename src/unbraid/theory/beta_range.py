@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from unbraid import nets
 from unbraid.data import ImageDataset, Purpose, as_floats, counter_rng, make_stream
 from unbraid.errors import UsageError
 from unbraid.objectives import VAEObjective
@@ -144,13 +145,16 @@ def linear_betas(
 ) -> np.ndarray:
     """The beta at which a linear VAE switches off each latent, largest first: twice the variance along it.
 
+    That is for squared errors; a gaussian of standard deviation s divides them, and so the values, by 2 s^2.
     For a bernoulli likelihood, pixels are weighted by the curvature of the cross-entropy at the mean image. Real
     networks keep a latent longer, as they put more into it than a line can.
     """
     rng = counter_rng(seed, 0)
     flat = as_floats(data.images(data.sample_index(images, rng), rng)).reshape(images, -1)
-    if likelihood == "bernoulli":
+    law = nets.likelihood(likelihood)
+    if isinstance(law, nets.Bernoulli):
         mean = np.clip(flat.mean(axis=0), 0.01, 0.99)
         flat = (flat - mean) / np.sqrt(2 * mean * (1 - mean))
     variances = principal_components(flat, min(latents, flat.shape[1])).variances
-    return 2 * variances[variances > 1e-6 * variances[0]]
+    weight = 1 / (2 * law.scale**2) if isinstance(law, nets.GaussianPixels) else 1.0
+    return 2 * weight * variances[variances > 1e-6 * variances[0]]

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from unbraid.errors import UsageError
-from unbraid.nets import Autoencoder
+from unbraid.nets import Autoencoder, GaussianPixels, likelihood
 from unbraid.objectives import AutoencoderObjective
 from unbraid.training import Run
 
@@ -74,7 +74,7 @@ def decoder_of(run: Run, output: Literal["image", "raw"] = "image") -> Decoder:
         if output == "raw":
             raise UsageError(f"objective {objective.name!r} has no raw decoder output; use output='image'")
         return lambda codes: objective.decode(model, codes)
-    if output == "raw" or objective.likelihood == "gaussian":
+    if output == "raw" or isinstance(likelihood(objective.likelihood), GaussianPixels):
         return model.decoder
     return lambda codes: objective.decode(model, codes)
 

@@ -49,6 +49,8 @@ def stackable(objective: Objective, problem: Problem) -> bool:
     if objective.augment or not all(getattr(type(objective), name, None) in known for name, known in _SHARED.items()):
         return False
     assert isinstance(objective, VAEObjective)
+    if objective.optimizer != "adam":
+        return False
     model = objective.build(problem, torch.Generator())
     if not (can_stack(model.encoder) and can_stack(model.decoder)):
         return False
