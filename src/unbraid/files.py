@@ -1,25 +1,47 @@
-"""Files that are either whole or not there, and a folder that one process at a time trains in."""
+"""Files that are either whole or not there, never written through a link, and folders that one process works in."""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from unbraid.errors import UsageError
 
-__all__ = ["exclusive", "read_json", "replace_file", "write_json"]
+if TYPE_CHECKING:
+    import matplotlib.figure
+    from PIL.Image import Image
+
+__all__ = [
+    "exclusive",
+    "open_append",
+    "open_lock",
+    "read_json",
+    "replace_file",
+    "save_figure",
+    "save_picture",
+    "write_bytes",
+    "write_json",
+    "write_text",
+]
 
 
 @contextlib.contextmanager
 def replace_file(path: Path) -> Iterator[Path]:
-    """Give a temporary name to write to; it takes the place of ``path`` only when whole and on the disk."""
+    """Give a temporary name to write to; it takes the place of ``path`` only when whole and on the disk.
+
+    A link at ``path`` is replaced by the file, and what it points to stays as it is.
+    """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    temporary.unlink(missing_ok=True)
     try:
+        os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666))
         yield temporary
         with temporary.open("rb") as file:
             os.fsync(file.fileno())
@@ -33,10 +55,65 @@ def replace_file(path: Path) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
+def write_bytes(path: Path, content: bytes) -> None:
+    """Replace a file as a whole."""
+    with replace_file(path) as temporary:
+        temporary.write_bytes(content)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Replace a text file as a whole, in UTF-8 with plain line ends on every system."""
+    write_bytes(path, text.encode())
+
+
 def write_json(path: Path, content: dict[str, Any]) -> None:
     """Replace a JSON file as a whole."""
+    write_text(path, json.dumps(content, indent=2, allow_nan=False) + "\n")
+
+
+def save_picture(picture: Image, path: str | Path, **options: Any) -> None:
+    """Replace a picture as a whole; its format is that of the ending."""
+    from PIL import Image
+
+    path = Path(path)
+    kind = Image.registered_extensions().get(path.suffix.lower())
+    if kind is None:
+        raise UsageError(f"a picture needs an ending that says its format, such as .png; got {path.name!r}")
     with replace_file(path) as temporary:
-        temporary.write_text(json.dumps(content, indent=2, allow_nan=False) + "\n")
+        picture.save(temporary, kind, **options)
+
+
+def save_figure(figure: matplotlib.figure.Figure, path: str | Path, **options: Any) -> None:
+    """Replace a plot as a whole; its format is that of the ending."""
+    path = Path(path)
+    with replace_file(path) as temporary:
+        figure.savefig(temporary, format=path.suffix.removeprefix(".") or "png", **options)
+
+
+def open_append(path: Path) -> BinaryIO:
+    """Open a file to add to its end, if it is a file of its own: nothing is written through a link."""
+    return os.fdopen(_open_unlinked(path, os.O_WRONLY | os.O_APPEND), "ab")
+
+
+def open_lock(path: Path) -> BinaryIO:
+    """Open a file to lock: made if there is none, never emptied, never through a link."""
+    return os.fdopen(_open_unlinked(path, os.O_RDWR), "r+b", buffering=0)
+
+
+def _open_unlinked(path: Path, mode: int) -> int:
+    try:
+        # Not waiting: somebody may have put a pipe there.
+        descriptor = os.open(path, mode | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise UsageError(f"{path} is a link, and nothing is written through links; remove it") from error
+        if error.errno == errno.ENXIO:
+            raise UsageError(f"{path} is no ordinary file; remove it") from error
+        raise
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise UsageError(f"{path} is no ordinary file; remove it")
+    return descriptor
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -53,7 +130,7 @@ def read_json(path: Path) -> dict[str, Any]:
 @contextlib.contextmanager
 def exclusive(folder: Path) -> Iterator[None]:
     """Hold a folder for this process; the system lets go of it even after ``kill -9``."""
-    with (folder / ".lock").open("w") as lock:
+    with open_lock(folder / ".lock") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:

@@ -242,10 +242,11 @@ def test_too_little_room_is_noticed_before_anything_is_written(server, tmp_path)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
-def test_a_full_disk_is_named(server, tmp_path):
-    (tmp_path / "file.bin.part").symlink_to("/dev/full")  # every write to it fails as on a full disk
-    with pytest.raises(DownloadError, match=r"cannot write .*No space left.*free some space"):
-        fetch(server.url, tmp_path / "file.bin")
+def test_a_full_disk_is_named(server, tmp_path, monkeypatch):
+    with Path("/dev/full").open("ab") as full:  # every write to it fails as on a full disk
+        monkeypatch.setattr("unbraid.data.files.download.open_append", lambda _: full)
+        with pytest.raises(DownloadError, match=r"cannot write .*No space left.*free some space"):
+            fetch(server.url, tmp_path / "file.bin")
     assert not (tmp_path / "file.bin").exists()
 
 

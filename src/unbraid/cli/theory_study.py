@@ -44,6 +44,7 @@ def theory_study(
     """
     if data and name != "manipulation":
         raise UsageError(f"--data belongs to manipulation; {name} makes its own")
+    from unbraid.files import replace_file, write_text
     from unbraid.report.theory import draw_trials, summarise_trials, trial_table
     from unbraid.theory import MANIPULATED, manipulation_trials, pca_trials, run_trials
     from unbraid.training import numerics
@@ -76,8 +77,9 @@ def theory_study(
         rows = polars.concat(parts, how="vertical_relaxed")
     else:
         rows = run_trials(pca_trials(name, seeds=seeds, steps=steps), out / name, tell=tell)
-    rows.write_csv(out / f"{name}.csv")
-    (out / f"{name}.md").write_text(trial_table(name, rows))
+    with replace_file(out / f"{name}.csv") as temporary:
+        rows.write_csv(temporary)
+    write_text(out / f"{name}.md", trial_table(name, rows))
     draw_trials(name, rows, out / f"{name}.png")
     if json:
         print(summarise_trials(name, rows).write_json())

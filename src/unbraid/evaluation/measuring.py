@@ -36,7 +36,7 @@ from unbraid.evaluation.base import (
     settings_of,
 )
 from unbraid.evaluation.models import as_run, describe_run, fingerprint_data
-from unbraid.files import replace_file, write_json
+from unbraid.files import open_append, replace_file, write_json
 from unbraid.metrics import Score
 from unbraid.options import Named
 
@@ -328,7 +328,7 @@ def _from_json(scores: Mapping[str, Any]) -> dict[str, Score | float]:
 
 
 def _append(path: Path, row: dict[str, Any]) -> None:
-    with path.open("ab") as file:
+    with open_append(path) as file:
         # What a killed process left of a line ends here.
         file.write(b"\n" + json.dumps(row, allow_nan=False).encode() + b"\n")
         file.flush()

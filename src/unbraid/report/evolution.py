@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from unbraid.data import Dataset, Part
+from unbraid.files import save_figure, save_picture
 from unbraid.report.tiles import enlarge, labelled_rows
 from unbraid.report.traversal import traverse
 from unbraid.selection import CannotReduce, Cut, Evolution, Interval, MetaEpoch, Tree, cut_latent, found_factors
@@ -61,7 +62,7 @@ def draw_reduction(
     axes[1, 0].set_ylabel("derivative", fontsize=8)
     if title:
         figure.suptitle(title, fontsize=10, x=0.01, ha="left", color=_INK)
-    figure.savefig(path, dpi=150)
+    save_figure(figure, path, dpi=150)
 
 
 def draw_lineage(evolution: Evolution, path: Path, *, title: str = "") -> None:
@@ -102,7 +103,7 @@ def draw_lineage(evolution: Evolution, path: Path, *, title: str = "") -> None:
     axes[-1].set_xlabel("generation", fontsize=8)
     axes[-1].xaxis.get_major_locator().set_params(integer=True)
     axes[0].set_title(title or "one line per member; orange: the best one's", fontsize=9, loc="left", color=_INK)
-    figure.savefig(path, dpi=150)
+    save_figure(figure, path, dpi=150)
 
 
 def draw_metaepochs(tree: Tree, data: Dataset, path: Path, *, values: int = 9) -> None:
@@ -128,7 +129,7 @@ def draw_metaepochs(tree: Tree, data: Dataset, path: Path, *, values: int = 9) -
                 labels.append(f"{metaepoch.name}: z{latent}")
                 notes.append(f"{metaepoch.kl[latent]:.1f} nats" + (f", {known[latent]}" if latent in known else ""))
     if rows:
-        labelled_rows(rows, labels, notes).save(path)
+        save_picture(labelled_rows(rows, labels, notes), path)
 
 
 def draw_tree(tree: Tree, data: Dataset, folder: Path) -> list[Path]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unbraid.evaluation import told
+from unbraid.files import replace_file, save_figure, write_text
 from unbraid.selection import ARMS, comparison_tables, judge
 
 if TYPE_CHECKING:
@@ -62,12 +63,14 @@ def write_comparison(folder: str | Path, out: str | Path, *, command: str = "unb
     models, found = comparison_tables(folder)
     place = Path(out)
     place.mkdir(parents=True, exist_ok=True)
-    models.write_parquet(place / "comparison.parquet")
-    found.write_parquet(place / "found.parquet")
+    for name, table in (("comparison", models), ("found", found)):
+        with replace_file(place / f"{name}.parquet") as temporary:
+            table.write_parquet(temporary)
     _draw(models, place / "comparison.png")
     recursive = models.filter(models["arm"] == "recursive")
     page = place / "README.md"
-    page.write_text(
+    write_text(
+        page,
         TEXT.format(
             seeds=models["seed"].n_unique(),
             cost=float(np.mean(recursive["model_images"].to_numpy())) / 1e6,
@@ -78,7 +81,7 @@ def write_comparison(folder: str | Path, out: str | Path, *, command: str = "unb
                 f"| {claim.title} | {' | '.join(told(claim.verdict, strong='**'))} |" for claim in judge(models, found)
             ),
             found="\n".join(_found(found)),
-        )
+        ),
     )
     return page
 
@@ -165,7 +168,7 @@ def _draw(models: polars.DataFrame, path: Path) -> None:
     right.set_title("UDR against MIG", fontsize=9, loc="left")
     for axis in (left, right):
         _plain(axis)
-    figure.savefig(path, dpi=150)
+    save_figure(figure, path, dpi=150)
 
 
 def _plain(axis: Any) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from unbraid.errors import UsageError
 from unbraid.evaluation import ACTIVE
+from unbraid.files import save_figure
 
 __all__ = ["save_matrices"]
 
@@ -54,4 +55,4 @@ def save_matrices(
         axis.set_title(title, fontsize=10, loc="left")
         axis.tick_params(length=0)
         axis.spines[:].set_visible(False)
-    figure.savefig(path, dpi=150)
+    save_figure(figure, path, dpi=150)

@@ -11,6 +11,7 @@ import numpy as np
 
 from unbraid.data import Dataset, FactorSpace
 from unbraid.errors import UsageError
+from unbraid.files import save_picture
 from unbraid.report.tiles import FRAME, PAPER, QUIET, TEXT, enlarge, font, paste
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def contact_sheet(
     path = Path(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        picture.save(path, "PNG")
+        save_picture(picture, path)
     except OSError as error:
         raise UsageError(f"cannot write the contact sheet {path} ({error.strerror or error})") from error
     return path

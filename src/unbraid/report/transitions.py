@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from unbraid.data import ImageDataset, SequenceStream, Tracks, make_stream
 from unbraid.data.motion import TransitionFit
 from unbraid.errors import UsageError
+from unbraid.files import save_figure, save_picture
 from unbraid.options import Named
 from unbraid.report.tiles import enlarge, labelled_rows
 
@@ -107,7 +108,7 @@ def pair_sheet(dataset: ImageDataset, path: Path, *, pairs: int = 12, stream: st
     difference = np.abs(batch.images.astype(np.int64) - batch.partners).astype(np.uint8)
     rows = [[enlarge(image, 96) for image in part] for part in (batch.images, batch.partners, difference)]
     picture = labelled_rows(rows, ["first", "second", "difference"])
-    return _write(path, lambda file: picture.save(file, "PNG"))
+    return _write(path, lambda: save_picture(picture, path))
 
 
 def film(
@@ -134,20 +135,20 @@ def film(
     ]
     return _write(
         path,
-        lambda file: strips[0].save(
-            file, "GIF", save_all=True, append_images=strips[1:], duration=167, loop=0, optimize=False
+        lambda: save_picture(
+            strips[0], path, save_all=True, append_images=strips[1:], duration=167, loop=0, optimize=False
         ),
     )
 
 
 def _save(figure: Any, path: Path) -> Path:
-    return _write(path, lambda file: figure.savefig(file, dpi=160))
+    return _write(path, lambda: save_figure(figure, path, dpi=160))
 
 
-def _write(path: Path, save: Any) -> Path:
+def _write(path: Path, save: Callable[[], None]) -> Path:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        save(path)
+        save()
     except OSError as error:
         raise UsageError(f"cannot write {path} ({error.strerror or error})") from error
     return path

@@ -12,6 +12,7 @@ import numpy as np
 from unbraid.data import ImageDataset, counter_rng
 from unbraid.errors import UsageError
 from unbraid.evaluation import ACTIVE
+from unbraid.files import save_picture
 from unbraid.report.tiles import captioned, enlarge, labelled_rows
 from unbraid.training import Run
 
@@ -108,7 +109,7 @@ def save_grid(traversal: Traversal, path: Path) -> None:
     """A PNG with a labelled row per latent and a column per value."""
     tiles = [[enlarge(image) for image in row] for row in traversal.images]
     notes = None if traversal.kl is None else [f"{kl:.2f} nats" for kl in traversal.kl]
-    labelled_rows(tiles, [f"z{latent}" for latent in traversal.latents], notes).save(path)
+    save_picture(labelled_rows(tiles, [f"z{latent}" for latent in traversal.latents], notes), path)
 
 
 def save_animation(traversal: Traversal, path: Path, *, seconds: float = 2.0) -> None:
@@ -122,4 +123,4 @@ def save_animation(traversal: Traversal, path: Path, *, seconds: float = 2.0) ->
         for step in [*there, *reversed(there[1:-1])]
     ]
     duration = int(1000 * seconds / len(there))
-    frames[0].save(path, save_all=True, append_images=frames[1:], duration=duration, loop=0)
+    save_picture(frames[0], path, save_all=True, append_images=frames[1:], duration=duration, loop=0)

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from unbraid.errors import UsageError
-from unbraid.files import read_json, write_json
+from unbraid.files import open_lock, read_json, write_json
 from unbraid.study.evaluation import forget_evaluation, is_evaluated
 from unbraid.study.grid import Evaluation, Study
 
@@ -93,7 +93,7 @@ class StudyFolder:
 @contextlib.contextmanager
 def claim(path: Path, *, wait: bool = False) -> Iterator[bool]:
     """Hold a lock file; without ``wait`` gives whether it was free."""
-    with path.open("a") as file:
+    with open_lock(path) as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         except BlockingIOError:

@@ -9,7 +9,7 @@ import polars as pl
 
 from unbraid.errors import UsageError
 from unbraid.evaluation import settings_of, told
-from unbraid.files import replace_file
+from unbraid.files import replace_file, write_text
 from unbraid.study.analysis import QUESTIONS, Answer, Finding, judge_findings, measured_means
 from unbraid.study.grid import Evaluation, Study
 from unbraid.study.published import compare, imitated, load
@@ -31,7 +31,8 @@ def write_markdown(path: Path, study: Study, table: pl.DataFrame, answers: Seque
         lines += ["", "## Findings", "", *_findings(found)]
     if len(table):
         means = measured_means(table)
-        means.write_csv(path.with_name(f"{_MEASURED}.csv"))
+        with replace_file(path.with_name(f"{_MEASURED}.csv")) as temporary:
+            means.write_csv(temporary)
         lines += [
             "",
             "## Measured",
@@ -44,8 +45,7 @@ def write_markdown(path: Path, study: Study, table: pl.DataFrame, answers: Seque
         lines += ["", f"## {number}. {question}"]
         for answer in (answer for answer in answers if answer.analysis.question == number):
             lines += ["", *_answer(answer)]
-    with replace_file(path) as temporary:
-        temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_text(path, "\n".join(lines) + "\n")
 
 
 def _what(study: Study, table: pl.DataFrame) -> Iterable[str]:

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from unbraid.errors import UsageError, unknown_name
-from unbraid.files import replace_file
+from unbraid.files import write_bytes
 
 __all__ = ["load_model", "load_parts", "load_training", "read_step", "save_checkpoint"]
 
@@ -35,8 +35,7 @@ def save_checkpoint(path: Path, model: nn.Module, optimizers: dict[str, Optimize
     # A single header entry: the order of several is not fixed, and equal states should be equal bytes.
     # In the order of the loop, which is that of the history's columns.
     header = {"state": json.dumps({"loop": state, "groups": groups})}
-    with replace_file(path) as temporary:
-        temporary.write_bytes(save(stored, metadata=header))
+    write_bytes(path, save(stored, metadata=header))
 
 
 def load_model(path: Path, model: nn.Module) -> None:

@@ -14,7 +14,7 @@ import torch
 from unbraid import objectives
 from unbraid.data import ImageDataset
 from unbraid.errors import UsageError
-from unbraid.files import read_json
+from unbraid.files import open_lock, read_json
 from unbraid.objectives import Objective
 from unbraid.training.described import describe_data
 from unbraid.training.run import CHECKPOINT, EVALUATIONS, HISTORY, INFO
@@ -26,7 +26,7 @@ __all__ = ["clear", "identity", "make_folder", "open_or_begin", "sweep"]
 def make_folder(folder: Path) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / ".lock").touch()
+        open_lock(folder / ".lock").close()
     except OSError as error:
         raise UsageError(f"cannot write to {folder} ({error.strerror}); choose another folder (--out)") from error
     free = shutil.disk_usage(folder).free

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from unbraid.errors import UsageError
-from unbraid.files import replace_file
+from unbraid.files import open_append, write_bytes
 
 if TYPE_CHECKING:
     import polars
@@ -30,7 +30,8 @@ class Table:
 
     def __init__(self, path: Path, extent: Extent = (0, 0)) -> None:
         self.path = path
-        found = _records(path.read_bytes()) if path.exists() else []
+        data = path.read_bytes() if path.exists() else b""
+        found = _records(data)
         rows, columns = extent
         if rows and (len(found) <= rows or len(found[0]) < columns):
             raise UsageError(
@@ -38,11 +39,11 @@ class Table:
                 "--fresh start the run anew"
             )
         kept = [record[:columns] for record in found[: rows + 1]] if rows else []
-        if kept and kept != found:
+        if _text(kept) != data or _is_shared(path):
             self._write(kept)
         self.columns: list[str] = kept[0] if kept else []
         self.rows = rows
-        self._file = path.open("ab" if kept else "wb")
+        self._file = open_append(path)
 
     @property
     def extent(self) -> Extent:
@@ -74,11 +75,15 @@ class Table:
         rows = _records(self.path.read_bytes())[1:]
         self.columns = [*self.columns, *new]
         self._write([self.columns, *([*row, *[""] * len(new)] for row in rows)])
-        self._file = self.path.open("ab")
+        self._file = open_append(self.path)
 
     def _write(self, records: Sequence[Sequence[object]]) -> None:
-        with replace_file(self.path) as temporary:
-            temporary.write_bytes(_text(records))
+        write_bytes(self.path, _text(records))
+
+
+def _is_shared(path: Path) -> bool:
+    """Whether the file has another name elsewhere; rows belong into one of the run's own."""
+    return path.is_symlink() or (path.exists() and path.stat().st_nlink > 1)
 
 
 def _records(data: bytes) -> list[list[str]]:

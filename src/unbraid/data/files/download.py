@@ -17,6 +17,7 @@ from unbraid.data.files.catalogue import RemoteFile, source
 from unbraid.data.files.partfile import PartFile
 from unbraid.data.files.root import find_file, roots
 from unbraid.errors import UsageError
+from unbraid.files import open_append, write_text
 from unbraid.progress import Progress
 
 __all__ = ["DownloadError", "fetch", "get", "verify"]
@@ -144,7 +145,7 @@ def _first_that_works(name: str, file: RemoteFile, target: Path, quiet: bool) ->
             continue
         if file.sha256 is None:
             digest = _digest(target, "sha256", file.unpacked, str(target))
-            target.with_name(f"{target.name}.sha256").write_text(f"{digest}  {target.name}\n")
+            write_text(target.with_name(f"{target.name}.sha256"), f"{digest}  {target.name}\n")
         return target
     reasons = "".join(f"\n  {failure}" for failure in failures) or "\n  it cannot be fetched by a program"
     raise DownloadError(
@@ -213,7 +214,7 @@ def _receive(
         part.discard()
         raise DownloadError(f"{part.url} is not the expected file: it has {total:,} bytes, expected {expected:,}")
     _check_room(part, total, start)
-    with part.path.open("ab") as file:
+    with open_append(part.path) as file:
         done = start
         while block := _read(response):
             file.write(block)

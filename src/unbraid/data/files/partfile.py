@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from unbraid.errors import UsageError
+from unbraid.files import open_append, write_json
 
 __all__ = ["PartFile"]
 
@@ -35,7 +36,7 @@ class PartFile:
     def locked(self) -> Iterator[None]:
         """Keep other processes off; what an earlier call left is taken up if it belongs to the same address."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self.path.open("ab") as file:
+        with open_append(self.path) as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError as error:
@@ -60,7 +61,7 @@ class PartFile:
     def note(self, validator: str | None, total: int | None) -> None:
         """Remember which file the bytes belong to."""
         self.validator, self.total = validator, total
-        self._notes.write_text(json.dumps({"url": self.url, "validator": validator, "total": total}))
+        write_json(self._notes, {"url": self.url, "validator": validator, "total": total})
 
     def discard(self) -> None:
         """Forget what came so far; the locked file itself stays while the download is under way."""

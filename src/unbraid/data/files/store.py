@@ -26,6 +26,7 @@ from unbraid.data.dataset import Shape
 from unbraid.data.files.root import home, roots
 from unbraid.data.space import check_index
 from unbraid.errors import UsageError
+from unbraid.files import open_lock
 from unbraid.progress import Progress
 
 __all__ = ["ImageStore", "Render", "render_store", "store_file"]
@@ -196,7 +197,7 @@ def _find(name: str, wanted: _Sidecar, complain: bool = True) -> ImageStore | No
 def _lock(path: Path, name: str) -> Iterator[None]:
     """Hold an advisory lock that the system releases when the process ends, however it ends."""
     try:
-        file = path.open("w")
+        file = open_lock(path)
     except OSError as error:
         raise UsageError(
             f"cannot write {name!r} into {path.parent} ({error.strerror}); "
@@ -218,13 +219,14 @@ def _render_to(path: Path, name: str, wanted: _Sidecar, render: Render, chunk: i
         raise _no_room(path, name, needed, f"only {free / 1e6:,.0f} MB are free")
     # The lock makes this the only writer, so one fixed name will do and a killed process leaves at most one such file.
     part = path.with_suffix(".part")
+    part.unlink(missing_ok=True)
     try:
-        with part.open("wb") as file:
+        with part.open("xb") as file:
             sha256 = _write(file, name, wanted, render, chunk)
         # An old JSON must not vouch for the new data for even a moment.
         path.with_suffix(".json").unlink(missing_ok=True)
         part.replace(path)
-        with part.open("wb") as file:
+        with part.open("xb") as file:
             file.write(json.dumps(asdict(wanted) | {"sha256": sha256}, indent=2).encode() + b"\n")
             _flush(file)
         part.replace(path.with_suffix(".json"))

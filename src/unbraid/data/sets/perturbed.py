@@ -21,6 +21,7 @@ from unbraid.data.registry import load, register
 from unbraid.data.space import FactorSpace
 from unbraid.data.wrapper import Wrapper
 from unbraid.errors import UsageError, unknown_name
+from unbraid.files import write_bytes, write_json
 
 __all__ = ["Perturbation", "Perturbed", "PixelNoise", "fold", "load_perturbed", "read_perturbation", "unit_factors"]
 
@@ -92,9 +93,9 @@ class Perturbation:
             "hash": hashlib.sha256(blob).hexdigest(),
             **record,
         }
-        (folder / TENSORS).write_bytes(blob)
+        write_bytes(folder / TENSORS, blob)
         # The record goes last: a folder with it is whole.
-        (folder / RECORD).write_text(json.dumps(content, indent=2, allow_nan=False) + "\n")
+        write_json(folder / RECORD, content)
 
 
 class Perturbed(Wrapper):

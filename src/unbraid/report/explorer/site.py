@@ -8,7 +8,7 @@ from typing import Protocol
 
 from unbraid.data import ImageDataset
 from unbraid.errors import UsageError
-from unbraid.files import replace_file
+from unbraid.files import write_bytes
 from unbraid.report.explorer.contents import Contents, look_at
 from unbraid.report.explorer.packing import ASSETS, asset, data_script, packed_script, page
 from unbraid.training import Run
@@ -79,8 +79,7 @@ def write_site(site: Site, folder: str | Path, progress: Callable[[str], None] =
             raise UsageError(f"{path} went away while the folder was written; has the run been deleted?")
         try:
             (out / path).parent.mkdir(parents=True, exist_ok=True)
-            with replace_file(out / path) as temporary:
-                temporary.write_bytes(content)
+            write_bytes(out / path, content)
         except OSError as error:
             raise UsageError(f"cannot write {out / path} ({error.strerror}); choose another folder (--out)") from error
         progress(path)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from unbraid.errors import UsageError
-from unbraid.files import replace_file
+from unbraid.files import write_text
 from unbraid.report.page.folder import plugin_words, read_folder
 from unbraid.report.page.model import Choices, look
 from unbraid.report.page.run_sections import gaps, headline, run_sections, tiles
@@ -38,8 +38,8 @@ def write_report(
     with _writing(target):  # before the work, so that a wrong place costs no time
         target.parent.mkdir(parents=True, exist_ok=True)
     text = make_report(folders, choices=choices, say=say)
-    with _writing(target), replace_file(target) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+    with _writing(target):
+        write_text(target, text)
     return target
 
 

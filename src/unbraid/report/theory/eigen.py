@@ -10,6 +10,7 @@ import numpy as np
 
 from unbraid.data import ImageDataset, counter_rng
 from unbraid.errors import UsageError
+from unbraid.files import save_picture
 from unbraid.report.tiles import enlarge, labelled_rows
 from unbraid.theory import principal_components
 from unbraid.training import Run
@@ -100,4 +101,4 @@ def save_eigen(found: EigenTraversal, path: Path) -> None:
     both = Image.new("RGB", (left.width + right.width, max(left.height, right.height)), "#ffffff")
     both.paste(left, (0, 0))
     both.paste(right, (left.width, 0))
-    both.save(path)
+    save_picture(both, path)

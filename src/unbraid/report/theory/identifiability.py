@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from unbraid.files import save_figure
+
 __all__ = ["draw_collapse", "draw_identifiability", "draw_rotation", "draw_sweep"]
 
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9")
@@ -30,7 +32,7 @@ def draw_identifiability(rows: Rows, path: Path) -> None:
     axis.set_xlabel("mean correlation of matched codes and true latents (1: identified)")
     axis.grid(axis="x", color="#e3e6ea")
     _finish(axis)
-    figure.savefig(path, dpi=160)
+    save_figure(figure, path, dpi=160)
 
 
 def draw_collapse(rows: Rows, path: Path) -> None:
@@ -49,7 +51,7 @@ def draw_collapse(rows: Rows, path: Path) -> None:
         axis.set_ylim(bottom=0)
         _finish(axis)
     axes[0].legend(frameon=False, fontsize=8)
-    figure.savefig(path, dpi=160)
+    save_figure(figure, path, dpi=160)
 
 
 def draw_sweep(rows: Rows, by: str, label: str, path: Path) -> None:
@@ -67,7 +69,7 @@ def draw_sweep(rows: Rows, by: str, label: str, path: Path) -> None:
     axis.set_ylabel("correlation with the latents")
     axis.set_ylim(0, 1.02)
     _finish(axis)
-    figure.savefig(path, dpi=160)
+    save_figure(figure, path, dpi=160)
 
 
 def draw_rotation(degrees: np.ndarray, energies: Mapping[float, np.ndarray], path: Path) -> None:
@@ -83,7 +85,7 @@ def draw_rotation(degrees: np.ndarray, energies: Mapping[float, np.ndarray], pat
     axis.set_xticks(np.arange(0, 91, 15))
     axis.legend(frameon=False, fontsize=8)
     _finish(axis)
-    figure.savefig(path, dpi=160)
+    save_figure(figure, path, dpi=160)
 
 
 def _line(axis: Any, rows: Iterable[Mapping[str, Any]], by: str, value: Any, colour: str, label: str) -> None:

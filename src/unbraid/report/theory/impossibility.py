@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from unbraid.files import save_figure, save_picture
 from unbraid.report.tiles import PAPER, QUIET, enlarge, font, labelled_rows
 from unbraid.report.traversal import Traversal
 from unbraid.theory import Bijection
@@ -47,7 +48,7 @@ def draw_bijection(
         axis.tick_params(labelsize=8)
     if scores:
         _draw_scores(axes[4], scores)
-    figure.savefig(path, dpi=160)
+    save_figure(figure, path, dpi=160)
 
 
 def draw_traversals(before: Traversal, after: Traversal, path: Path) -> None:
@@ -68,7 +69,7 @@ def draw_traversals(before: Traversal, after: Traversal, path: Path) -> None:
         draw.text((left + 28, head / 2 + 4), title, QUIET, font(16), "lm")
         canvas.paste(sheet, (left, head))
         left += sheet.width
-    canvas.save(path)
+    save_picture(canvas, path)
 
 
 def _lines(f: Bijection, lines: int = 13, steps: int = 201) -> tuple[list[np.ndarray], list[np.ndarray]]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from unbraid.files import save_figure
 from unbraid.theory import BetaRange, Inspection, Polarisation, largest_distance, random_distance
 
 __all__ = ["draw_beta_range", "draw_inspection"]
@@ -39,7 +40,7 @@ def draw_inspection(found: Inspection, path: Path, *, title: str = "") -> None:
         axis.set_visible(False)
     if title:
         figure.suptitle(title, fontsize=10, x=0.01, ha="left", color=_INK)
-    figure.savefig(path, dpi=150)
+    save_figure(figure, path, dpi=150)
 
 
 def draw_beta_range(found: BetaRange, path: Path) -> None:
@@ -67,7 +68,7 @@ def draw_beta_range(found: BetaRange, path: Path) -> None:
     if axis.get_legend_handles_labels()[1]:
         axis.legend(frameon=False, fontsize=8, loc="lower right")
     _plain(axis)
-    figure.savefig(path, dpi=150)
+    save_figure(figure, path, dpi=150)
 
 
 def _budget(axis: Any, found: Inspection) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from unbraid.data import Perturbed, PixelNoise, counter_rng, unit_factors
+from unbraid.files import save_picture
 from unbraid.report.tiles import enlarge, labelled_rows
 
 __all__ = ["perturbation_sheet"]
@@ -41,4 +42,4 @@ def perturbation_sheet(data: Perturbed, path: Path, *, columns: int = 10, seed: 
         f"uniform ±{epsilon:g}",
         "number from -1 to 1",
     ]
-    labelled_rows([[enlarge(image) for image in row] for row in rows], labels, notes).save(path)
+    save_picture(labelled_rows([[enlarge(image) for image in row] for row in rows], labels, notes), path)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from unbraid.errors import unknown_name
+from unbraid.files import save_figure
 from unbraid.theory import (
     WORKED_EXAMPLE,
     LinearModel,
@@ -44,7 +45,7 @@ def draw_theorem(name: str, path: Path, *, seed: int = 0) -> dict[str, float]:
         axis.tick_params(labelsize=8)
         if axis.get_legend_handles_labels()[1]:
             axis.legend(frameon=False, fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=3)
-    figure.savefig(path, dpi=150)
+    save_figure(figure, path, dpi=150)
     return numbers
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from unbraid.errors import unknown_name
 from unbraid.evaluation import title
+from unbraid.files import save_figure
 
 if TYPE_CHECKING:
     import polars
@@ -121,7 +122,7 @@ def draw_trials(study: str, rows: polars.DataFrame, path: Path) -> None:
         axis.spines[["top", "right"]].set_visible(False)
         axis.tick_params(colors=_INK, labelsize=7)
         axis.grid(axis="y", color=_QUIET, alpha=0.2, linewidth=0.6)
-    figure.savefig(path, dpi=150)
+    save_figure(figure, path, dpi=150)
 
 
 def _short_names(names: Iterable[str]) -> dict[Any, str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from unbraid import objectives
+from unbraid import files, objectives
 from unbraid.errors import UsageError
 from unbraid.evaluation import title
 
@@ -94,7 +94,7 @@ def save_figure(figure: Figure, path: str | Path) -> Path:
     target.parent.mkdir(parents=True, exist_ok=True)
     dates = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
     with matplotlib.rc_context(_STYLE):
-        figure.savefig(target, dpi=160, metadata=dates.get(target.suffix))
+        files.save_figure(figure, target, dpi=160, metadata=dates.get(target.suffix))
     return target
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from unbraid.errors import UsageError
+from unbraid.files import replace_file
 from unbraid.study.analysis._style import save_figure
 from unbraid.study.analysis._table import METRICS, SCORED, metrics_of
 from unbraid.study.analysis.comparison import mean_ranks, method_scores, rank_tests
@@ -176,7 +177,8 @@ def answer_all(
         if folder is not None:
             place = Path(folder)
             place.mkdir(parents=True, exist_ok=True)
-            found.write_csv(place / f"{name}.csv")
+            with replace_file(place / f"{name}.csv") as temporary:
+                found.write_csv(temporary)
             if figure is not None:
                 for ending in plots:
                     save_figure(figure, place / f"{name}{ending}")

@@ -1,0 +1,66 @@
+"""Files are written in one place, so that no one of them can be half there or written through a link."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import unbraid
+
+ROOT = Path(unbraid.__file__).parent
+
+WRITERS = {"savefig", "write_text", "write_bytes", "touch", "fromfile", "tofile"}
+"""Methods that write to a path."""
+TABLES = {"write_csv", "write_parquet", "save", "savez", "savez_compressed"}
+"""Those that may write to a temporary name, a buffer or an open file."""
+HERE = {
+    "files.py": "the one place",
+    "data/files/store.py": "gigabytes under a lock: a temporary name of its own, made anew",
+}
+
+
+def writes(source: str) -> Iterator[tuple[int, str]]:
+    """Line and words of every call that writes straight to a path."""
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute | ast.Name):
+            continue
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id
+        method = isinstance(node.func, ast.Attribute)
+        target = ast.unparse(node.args[0]) if node.args else ""
+        if (method and name in WRITERS) or (method and name in TABLES and ("path" in target or "/" in target)):
+            yield node.lineno, ast.unparse(node)
+        elif name == "open":
+            modes = [*node.args, *(word.value for word in node.keywords)]
+            text = [arg.value for arg in modes if isinstance(arg, ast.Constant) and isinstance(arg.value, str)]
+            owner = ast.unparse(node.func)
+            if (
+                any(set(mode) <= set("rwxabt+") and set(mode) & set("wxa+") for mode in text)
+                and "temporary" not in owner
+            ):
+                yield node.lineno, ast.unparse(node)
+
+
+def test_files_are_written_in_one_place():
+    wrong = []
+    for file in sorted(ROOT.rglob("*.py")):
+        if str(file.relative_to(ROOT)) not in HERE:
+            found = writes(file.read_text())
+            wrong += [f"{file.relative_to(ROOT)}:{line} {words}; use unbraid.files" for line, words in found]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_writing_elsewhere_would_be_seen():
+    lines = [
+        'path.write_text("a")',
+        "figure.savefig(path)",
+        "table.write_csv(folder / name)",
+        'path.open("w")',
+        'open(path, mode="ab")',
+    ]
+    assert len(list(writes("\n".join(lines)))) == 5
+    fine = [
+        'path.open("rb")',
+        "path.open()",
+        "session.save(status)",
+        "with replace(p) as temporary:\n  t.write_csv(temporary)",
+    ]
+    assert not list(writes("\n".join(fine)))
