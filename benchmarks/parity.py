@@ -90,7 +90,7 @@ def train_plain(seed: int, steps: int) -> list[float]:
 
 
 def record(path: Path, key: str, entry: dict[str, float]) -> None:
-    with path.open("a+") as file:
+    with path.open("a+", encoding="utf-8") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         file.seek(0)
         found = json.loads(file.read() or "{}")
@@ -109,7 +109,7 @@ def main() -> None:
     ways = {"plain": train_plain, "unbraid": train_unbraid}
     for seed in range(options.seeds):
         for way in [options.only] if options.only else ways:
-            done = json.loads(options.out.read_text() or "{}") if options.out.exists() else {}
+            done = json.loads(options.out.read_text(encoding="utf-8") or "{}") if options.out.exists() else {}
             key = f"{way} {seed} {options.steps}"
             if key not in done:
                 began = time.process_time()
@@ -117,7 +117,7 @@ def main() -> None:
                 tail = statistics.fmean(losses[-max(options.steps // 10, 1) :])
                 record(options.out, key, {"loss": tail, "cpu_seconds": time.process_time() - began})
                 print(key, round(tail, 3), flush=True)
-    done = json.loads(options.out.read_text())
+    done = json.loads(options.out.read_text(encoding="utf-8"))
     pairs = [[done.get(f"{way} {seed} {options.steps}") for way in ways] for seed in range(options.seeds)]
     whole = [(plain, fast) for plain, fast in pairs if plain and fast]
     print("seed  plain loss  unbraid loss  CPU time ratio")

@@ -240,10 +240,10 @@ def fill(values: dict[str, Any]) -> None:
         page = FOLDER / f"{name}.md"
         marks = r"(<!-- values -->\n).*?(\n<!-- end of values -->)"
         table = "\n".join(["", *lines, ""])
-        text, found = re.subn(marks, rf"\g<1>{table}\g<2>", page.read_text(), flags=re.DOTALL)
+        text, found = re.subn(marks, rf"\g<1>{table}\g<2>", page.read_text(encoding="utf-8"), flags=re.DOTALL)
         if not found:
             raise SystemExit(f"{page.name} has no place for its values")
-        page.write_text(text)
+        page.write_text(text, encoding="utf-8")
 
 
 def plain(thing: Any) -> Any:
@@ -267,11 +267,13 @@ def numbers(thing: Any) -> Any:
 def main() -> None:
     path = FOLDER / "values.json"
     if sys.argv[1:] == ["--draw"]:
-        values = numbers(json.loads(path.read_text())["scores"])
+        values = numbers(json.loads(path.read_text(encoding="utf-8"))["scores"])
     else:
         values = compute()
         about = {"sizes": SIZES, "samples": SAMPLES, "noise": NOISE, "angles": ANGLES}
-        path.write_text(json.dumps({"codes": about, "scores": plain(values)}, indent=1, allow_nan=False) + "\n")
+        path.write_text(
+            json.dumps({"codes": about, "scores": plain(values)}, indent=1, allow_nan=False) + "\n", encoding="utf-8"
+        )
     draw(values)
     fill(values)
 

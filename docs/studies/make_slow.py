@@ -43,7 +43,7 @@ def main() -> None:
     for name, scores in (("rivals", rivals), ("priors", priors)):
         save_figure(plot_method_scores(scores), HERE / f"{name}.png")
         save_figure(plot_mean_ranks(mean_ranks(scores)), HERE / f"{name}-ranks.png")
-    (HERE / "report.md").write_text(report(folder.study.name, table, rivals, priors))
+    (HERE / "report.md").write_text(report(folder.study.name, table, rivals, priors), encoding="utf-8")
     print(f"wrote {HERE / 'report.md'}")
 
 

@@ -119,7 +119,7 @@ def _open_unlinked(path: Path, mode: int) -> int:
 def read_json(path: Path) -> dict[str, Any]:
     """Read a JSON object, with an error that names the file."""
     try:
-        content = json.loads(path.read_text())
+        content = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} is not readable as JSON ({error}); was it edited or copied half-way?") from error
     if not isinstance(content, dict):

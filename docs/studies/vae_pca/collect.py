@@ -37,7 +37,7 @@ def gaps_of(folder: Path) -> polars.DataFrame:
 
 
 def main(folder: Path) -> None:
-    page = (HERE / "report.md").read_text()
+    page = (HERE / "report.md").read_text(encoding="utf-8")
     for study, view in STUDIES.items():
         rows = trials_of(study, folder)
         if rows is None:
@@ -48,7 +48,7 @@ def main(folder: Path) -> None:
         mark = f"<!-- {study} -->"
         before, _, after = page.split(mark)
         page = f"{before}{mark}\n\n{trial_table(study, rows)}\n{mark}{after}"
-    (HERE / "report.md").write_text(page)
+    (HERE / "report.md").write_text(page, encoding="utf-8")
     if len(gaps := gaps_of(folder)):
         gaps.write_csv(HERE / "manipulation_gaps.csv", float_precision=6)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from unbraid.paths import quoted
+
 __all__ = ["next_commands"]
 
 
@@ -13,4 +15,5 @@ def next_commands(path: Path) -> str:
 
     run = open_run(path)
     drawn = run.can("encode") and run.can("decode") and len(run.info["data"]["shape"]) == 3
-    return f"next: unbraid evaluate {path}   or   unbraid {'traverse' if drawn else 'report'} {path}"
+    name = quoted(path)
+    return f"next: unbraid evaluate {name}   or   unbraid {'traverse' if drawn else 'report'} {name}"

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from tyro.conf import Positional, arg
 
+from unbraid.paths import quoted
+
 if TYPE_CHECKING:
     from unbraid.study import Coverage, State, StudyFolder
 
@@ -155,7 +157,7 @@ def _tell(folder: StudyFolder, found: Coverage, json: bool, table: Path | None =
         print("give --retry-failed to `unbraid study run` to try them again")
     if table is not None:
         print(f"wrote {table}")
-        print(f"next: unbraid study report {folder.path}")
+        print(f"next: unbraid study report {quoted(folder.path)}")
 
 
 _ORDER: tuple[State, ...] = ("evaluated", "trained", "started", "pending", "failed")

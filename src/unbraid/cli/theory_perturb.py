@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from tyro.conf import Positional, UseAppendAction, arg
 
 from unbraid.errors import UsageError
+from unbraid.paths import quoted
 
 __all__ = ["theory_eigen", "theory_perturb"]
 
@@ -117,7 +118,8 @@ def theory_perturb(
     print(f"mean change {numbers['mean_change']:.4f}, largest {numbers['largest_change']:.4f}, epsilon {epsilon:g}")
     if numbers["gaps"][-1][1] <= numbers["gaps"][0][1]:
         print("the gap did not grow: the two models place their noise alike, or --pattern-steps are too few")
-    print(f"wrote {out / 'perturbation.png'}; next: unbraid train beta-vae --data perturbed:source={out} --out RUN")
+    source = quoted(f"perturbed:source={out}")
+    print(f"wrote {out / 'perturbation.png'}; next: unbraid train beta-vae --data {source} --out RUN")
 
 
 def theory_eigen(

@@ -13,6 +13,7 @@ from unbraid.data.files.npz import array_names, is_large, read_array, stream_row
 from unbraid.data.grid import grid_of, plain_column
 from unbraid.data.space import Kind
 from unbraid.errors import UsageError
+from unbraid.paths import user_path
 
 __all__ = ["from_arrays", "from_npz", "from_path", "is_path"]
 
@@ -95,7 +96,7 @@ def from_path(path: str | Path, **options: Any) -> ImageDataset:
     """:func:`from_npz` or :func:`from_folder`, whichever the path calls for."""
     from unbraid.data.files.folder import from_folder
 
-    path = Path(path).expanduser()
+    path = user_path(path, "data")
     if path.is_dir():
         return from_folder(path, **options)
     if not path.exists():

@@ -12,6 +12,7 @@ from unbraid.data.dataset import Dataset, Index, Recipe, Step
 from unbraid.data.space import FactorSpace, Kind, check_index
 from unbraid.errors import UsageError
 from unbraid.files import replace_file
+from unbraid.paths import user_path
 
 __all__ = ["Composed", "Indices", "Listed", "Part", "Strided", "read_indices"]
 
@@ -134,7 +135,7 @@ class Part(Dataset):
                 f"{self.base.name!r} itself lives in memory only, so that its part could not be loaded again: "
                 "write it as an npz file and load that"
             )
-        path = Path(path).expanduser().absolute()
+        path = user_path(path, "part").absolute()
         if path.suffix != ".npy":
             raise UsageError(f"path must end in .npy, got {path}")
         with replace_file(path) as temporary, temporary.open("wb") as file:
@@ -201,7 +202,7 @@ class Part(Dataset):
 def read_indices(path: str | Path) -> np.ndarray:
     """The integer array of an npy file."""
     try:
-        found = np.load(Path(path).expanduser(), allow_pickle=False)
+        found = np.load(user_path(path, "part"), allow_pickle=False)
     except (OSError, ValueError) as error:
         raise UsageError(f"part={path}: no npy file of positions can be read there ({error})") from error
     if not isinstance(found, np.ndarray):

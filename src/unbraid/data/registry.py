@@ -17,6 +17,7 @@ from unbraid.data.space import FactorSpace
 from unbraid.errors import unknown_name
 from unbraid.options import check_options, parse_value
 from unbraid.options import parse_name as parse
+from unbraid.paths import user_path
 from unbraid.registry import Registry, summary
 
 __all__ = ["Entry", "entry", "load", "names", "parse", "register"]
@@ -117,7 +118,7 @@ def load(name: str, **options: Any) -> Dataset:
     name, written = (name, {}) if is_path(name) and Path(name).exists() else parse(name)
     options = written | {key: parse_value(value) if isinstance(value, str) else value for key, value in options.items()}
     if name not in _ENTRIES and is_path(name):
-        path = Path(name).expanduser().absolute()
+        path = user_path(name, "data").absolute()
         reader = from_folder if path.is_dir() else from_npz
         return _load(str(path), lambda **given: from_path(path, **given), reader, ("path",), None, options)
     item = entry(name)
@@ -165,7 +166,7 @@ def _check_known(what: str, options: dict[str, Any], taken: set[str], factors: S
 def _part(dataset: Dataset, name: str, options: dict[str, Any], chosen: Any) -> Dataset:
     index = chosen
     if isinstance(chosen, str | Path):
-        chosen = Path(chosen).expanduser().absolute()
+        chosen = user_path(chosen, "part").absolute()
         index = read_indices(chosen)
     part = dataset.part([index] if isinstance(index, int) else index)
     part.recipe = _recipe(name, options | {"part": chosen})

@@ -138,7 +138,7 @@ def measure_group(
 def read_rows(path: Path) -> Rows:
     """The rows of a stored answer."""
     try:
-        record = json.loads(path.read_text())
+        record = json.loads(path.read_text(encoding="utf-8"))
         return tuple((dict(row["condition"]), _from_json(row["scores"])) for row in record["rows"])
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise _damaged(path, error) from error

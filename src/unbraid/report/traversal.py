@@ -13,6 +13,7 @@ from unbraid.data import ImageDataset, counter_rng
 from unbraid.errors import UsageError
 from unbraid.evaluation import ACTIVE
 from unbraid.files import save_picture
+from unbraid.paths import quoted
 from unbraid.report.tiles import captioned, enlarge, labelled_rows
 from unbraid.training import Run
 
@@ -58,7 +59,7 @@ def traverse(
         if not run.can(ability):
             raise UsageError(
                 f"{run.path} has no latents to walk along: a model trained by {run.objective.name!r} does not "
-                f"{ability}; `unbraid report {run.path}` shows what it does"
+                f"{ability}; `unbraid report {quoted(run.path)}` shows what it does"
             )
     data.need_pictures("a traversal")
     rng = counter_rng(seed, 0)

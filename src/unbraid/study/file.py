@@ -59,7 +59,7 @@ def read_study(path_or_preset: str | Path) -> Study:
 
     path = Path(path_or_preset)
     if path.is_file():
-        return parse_study(path.read_text(), str(path), default_name=path.stem)
+        return parse_study(path.read_text(encoding="utf-8"), str(path), default_name=path.stem)
     if str(path_or_preset) in PRESETS:
         return parse_study(PRESETS[str(path_or_preset)], f"preset {path_or_preset}", default_name=str(path_or_preset))
     if path.suffix == ".toml" or len(path.parts) > 1:

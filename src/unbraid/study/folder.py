@@ -22,6 +22,7 @@ from typing import Any, Literal
 
 from unbraid.errors import UsageError
 from unbraid.files import open_lock, read_json, write_json
+from unbraid.paths import quoted
 from unbraid.study.evaluation import forget_evaluation, is_evaluated
 from unbraid.study.grid import Evaluation, Study
 
@@ -107,7 +108,7 @@ def open_study(path: str | Path) -> StudyFolder:
     folder = Path(path)
     if not (folder / RECORD).exists():
         raise UsageError(
-            f"{folder} holds no study: it has no {RECORD}. Start one: unbraid study run smoke --out {folder}"
+            f"{folder} holds no study: it has no {RECORD}. Start one: unbraid study run smoke --out {quoted(folder)}"
         )
     return StudyFolder(folder, Study.from_json(read_json(folder / RECORD), str(folder / RECORD)))
 

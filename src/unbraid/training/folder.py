@@ -16,6 +16,7 @@ from unbraid.data import ImageDataset
 from unbraid.errors import UsageError
 from unbraid.files import open_lock, read_json
 from unbraid.objectives import Objective
+from unbraid.paths import check_path
 from unbraid.training.described import describe_data
 from unbraid.training.run import CHECKPOINT, EVALUATIONS, HISTORY, INFO
 from unbraid.training.start import Start, in_words
@@ -24,6 +25,7 @@ __all__ = ["clear", "identity", "make_folder", "open_or_begin", "sweep"]
 
 
 def make_folder(folder: Path) -> Path:
+    check_path(folder, "folder")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         open_lock(folder / ".lock").close()

@@ -87,7 +87,7 @@ def device(name: str = "auto") -> torch.device:
 def native_bf16() -> bool:
     """Whether this CPU multiplies bfloat16 numbers itself (AVX-512 BF16 or AMX); emulated, float32 is faster."""
     info = Path("/proc/cpuinfo")
-    flags = info.read_text().split() if info.exists() else []
+    flags = info.read_text(encoding="utf-8").split() if info.exists() else []
     return "avx512_bf16" in flags or "amx_bf16" in flags
 
 

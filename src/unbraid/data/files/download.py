@@ -118,7 +118,7 @@ def _expected(file: RemoteFile, path: Path) -> str | None:
     recorded = path.with_name(f"{path.name}.sha256")
     if file.sha256 or not recorded.exists():
         return file.sha256
-    return recorded.read_text().split()[0]
+    return recorded.read_text(encoding="utf-8").split()[0]
 
 
 def _shown_by(display: Progress) -> Told:

@@ -12,6 +12,7 @@ from unbraid.data.arrays import ArrayImages, ArrayLabels, Held, HeldArray
 from unbraid.data.dataset import Card, ImageDataset, Shape
 from unbraid.data.files.store import render_store
 from unbraid.errors import UsageError
+from unbraid.paths import user_path
 from unbraid.progress import Progress
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def from_folder(
     all files are grey. Transparent pictures are laid on a ``background``, white or black; EXIF orientation is ignored.
     Everything is decoded once: small sets are kept in memory, large ones under the data root.
     """
-    path = Path(path).expanduser()
+    path = user_path(path, "folder")
     if not path.is_dir():
         raise UsageError(f"no folder {path}")
     folders = sorted(child for child in path.iterdir() if child.is_dir() and not child.name.startswith("."))

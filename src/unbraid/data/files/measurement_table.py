@@ -14,6 +14,7 @@ import numpy as np
 
 from unbraid.data.motion.tracks import Tracks
 from unbraid.errors import UsageError
+from unbraid.paths import user_path
 
 __all__ = ["read_measurements"]
 
@@ -22,7 +23,7 @@ COLUMNS = ("track", "frame", "x", "y", "area")
 
 def read_measurements(path: str | Path) -> Tracks:
     """Tracks of x, y and area from a CSV file in either layout, in pixels of the window."""
-    path = Path(path).expanduser()
+    path = user_path(path, "table")
     # Cells of the wide layout hold whole lists; the default limit of a field is 128 KB.
     csv.field_size_limit(1 << 24)
     try:

@@ -51,7 +51,7 @@ class PartFile:
 
     def _recall(self) -> None:
         try:
-            notes = json.loads(self._notes.read_text())
+            notes = json.loads(self._notes.read_text(encoding="utf-8"))
             url, self.validator, self.total = notes["url"], notes["validator"], notes["total"]
         except (OSError, ValueError, TypeError, KeyError):
             url = None

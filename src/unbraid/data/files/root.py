@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 
 from unbraid.errors import UsageError
+from unbraid.paths import user_path
 
 __all__ = ["find_file", "home", "roots"]
 
@@ -15,8 +16,16 @@ __all__ = ["find_file", "home", "roots"]
 def roots() -> list[Path]:
     """The folders to search, in order."""
     setting = os.environ.get("UNBRAID_DATA", "")
-    folders = [Path(part).expanduser() for part in setting.split(os.pathsep) if part]
-    return folders or [Path.home() / ".cache" / "unbraid"]
+    folders = [user_path(part, "UNBRAID_DATA") for part in setting.split(os.pathsep) if part]
+    if folders:
+        return folders
+    try:
+        return [Path.home() / ".cache" / "unbraid"]
+    except RuntimeError as error:
+        raise UsageError(
+            "no place for data sets: no home folder is known here (HOME is not set, and this user has no entry in the "
+            "list of users). Set UNBRAID_DATA to a folder you can write to"
+        ) from error
 
 
 def home(name: str) -> Path:

@@ -164,7 +164,7 @@ def _library() -> str:
 def _read_sidecar(path: Path) -> _Sidecar:
     file = path.with_suffix(".json")
     try:
-        raw = json.loads(file.read_text())
+        raw = json.loads(file.read_text(encoding="utf-8"))
         sidecar = _Sidecar(**{**raw, "shape": tuple(raw["shape"])})
     except FileNotFoundError as error:
         raise UsageError(f"no whole image store at {path}: {file.name} is missing beside it") from error

@@ -43,7 +43,7 @@ def read_attributes(path: Path) -> tuple[tuple[str, ...], dict[str, np.ndarray]]
 
     The format: a line with the count, a line with the names, then a file name and -1 or 1 per attribute in each line.
     """
-    lines = path.read_text().splitlines()
+    lines = path.read_text(encoding="utf-8").splitlines()
     try:
         count, names = int(lines[0]), tuple(lines[1].split())
         rows = [line.split() for line in lines[2:] if line]

@@ -13,6 +13,7 @@ from unbraid.data.motion.tracks import Tracks
 from unbraid.data.registry import register
 from unbraid.data.sets.pedestrians import SMALLEST, MaskTracks
 from unbraid.errors import UsageError
+from unbraid.paths import user_path
 
 __all__ = ["KittiMasks"]
 
@@ -35,7 +36,7 @@ class KittiMasks(MaskTracks):
     name = "kitti-masks"
 
     def __init__(self, source: str | Path | None = None, max_gap: int = 5, augment: bool | int = True) -> None:
-        path = find_file(FILE) if source is None else Path(source).expanduser()
+        path = find_file(FILE) if source is None else user_path(source, "source")
         if path is None:
             raise missing_file(self.name, FILE)
         self.card = card(self.name, TRAPS)

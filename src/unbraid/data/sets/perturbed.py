@@ -22,6 +22,7 @@ from unbraid.data.space import FactorSpace
 from unbraid.data.wrapper import Wrapper
 from unbraid.errors import UsageError, unknown_name
 from unbraid.files import write_bytes, write_json
+from unbraid.paths import quoted, user_path
 
 __all__ = ["Perturbation", "Perturbed", "PixelNoise", "fold", "load_perturbed", "read_perturbation", "unit_factors"]
 
@@ -166,11 +167,11 @@ def read_perturbation(folder: str | Path) -> tuple[Perturbation, dict[str, Any]]
     from safetensors import SafetensorError
     from safetensors.numpy import load as load_tensors
 
-    folder = Path(folder).expanduser()
+    folder = user_path(folder, "folder")
     if not (folder / RECORD).exists():
-        raise UsageError(f"{folder} holds no {RECORD}: make one with `unbraid theory perturb --out {folder}`")
+        raise UsageError(f"{folder} holds no {RECORD}: make one with `unbraid theory perturb --out {quoted(folder)}`")
     try:
-        record = json.loads((folder / RECORD).read_text())
+        record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
         blob = (folder / TENSORS).read_bytes()
         if hashlib.sha256(blob).hexdigest() != record["hash"]:
             raise UsageError(f"{folder / TENSORS} is not the file {RECORD} was written for; was it copied half-way?")

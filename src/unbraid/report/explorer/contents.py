@@ -16,6 +16,7 @@ from unbraid.errors import UsageError
 from unbraid.evaluation import ACTIVE, measure
 from unbraid.files import read_json
 from unbraid.metrics import mig
+from unbraid.paths import quoted
 from unbraid.report.explorer.networks import decoder_onnx, encoder_onnx
 from unbraid.report.page.folder import read_history
 from unbraid.study import EVALUATION, own_scores
@@ -108,7 +109,9 @@ def look_at(
         contents.scores += contents.attempt("Its predictions cannot be judged.", lambda: _judge(run, data, seed)) or []
     if not run.can("encode"):
         does = "predicts and " if run.can("predict") else ""
-        detail = f"It {does}has no codes: there is nothing to move here. `unbraid report {path}` shows what it does."
+        detail = (
+            f"It {does}has no codes: there is nothing to move here. `unbraid report {quoted(path)}` shows what it does."
+        )
         contents.problems.append(
             {"what": f"This is a {objectives.title(run.objective.name).lower()}.", "detail": detail}
         )

@@ -155,7 +155,7 @@ def read_history(path: Path) -> History:
 
     A term that was not there is an empty cell, and no number (nan) here.
     """
-    text = path.read_text(errors="replace")
+    text = path.read_text(encoding="utf-8", errors="replace")
     rows = list(csv.reader(text.splitlines()))
     cut = not text.endswith("\n")  # what looks like an empty cell at the very end may be half a number
     if not rows or not rows[0] or rows[0][0] != "step":
@@ -179,7 +179,7 @@ def _measured(path: Path) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """The rows of ``step,name,value`` by name; what is not readable as such is no curve."""
     found: dict[str, list[tuple[float, float]]] = {}
     if path.exists():
-        with path.open(newline="", errors="replace") as file:
+        with path.open(newline="", encoding="utf-8", errors="replace") as file:
             for row in list(csv.reader(file))[1:]:
                 with suppress(ValueError):
                     step, name, value = row

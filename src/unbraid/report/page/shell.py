@@ -20,8 +20,8 @@ def page(title: str, subtitle: str, lead: object, sections: Sequence[Section], m
     nothing is fetched, even if a file of the run tried to smuggle markup in.
     """
     here = files(__package__)
-    style = theme_css() + here.joinpath("page.css").read_text()
-    script = here.joinpath("page.js").read_text()
+    style = theme_css() + here.joinpath("page.css").read_text(encoding="utf-8")
+    script = here.joinpath("page.js").read_text(encoding="utf-8")
     policy = (
         f"default-src 'none'; img-src data:; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
         "base-uri 'none'; form-action 'none'"
