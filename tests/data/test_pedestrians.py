@@ -3,10 +3,13 @@
 import numpy as np
 import pytest
 
-from unbraid.data import counter_rng, load, make_stream
+from unbraid.data import Tracks, counter_rng, load, make_stream
+from unbraid.data.motion.measured import measure
 from unbraid.data.motion.natural_statistics import fit_transitions
+from unbraid.data.motion.walkers import walk_scenes
 from unbraid.data.render.jitter import jitter_pairs
 from unbraid.data.render.silhouettes import Poses, render_silhouettes
+from unbraid.data.sets.pedestrians import SMALLEST
 from unbraid.errors import UsageError
 
 
@@ -103,3 +106,20 @@ def test_sequences_follow_a_walker_frame_by_frame(walkers):
 def test_wrong_options_are_named(options):
     with pytest.raises(UsageError, match="must be at least 1"):
         load(f"pedestrians:walkers=3,{options}")
+
+
+def test_tails_of_all_walkers_are_as_heavy_as_those_of_real_pedestrians():
+    # Excess kurtosis of neighbouring frames in the same table. Fourth moments of 81,000 steps are what the largest few
+    # make them, so a quarter of tolerance; without slips of the outline x has 15.
+    scene = walk_scenes(780)
+    values = measure(render_silhouettes(scene.poses))
+    seen = values[:, 2] >= SMALLEST
+    tracks, _ = Tracks.linked(values, ("x", "y", "area"), scene.links & seen[:-1] & seen[1:])
+    found = {fit.factor: fit for fit in fit_transitions(tracks)}
+    for name, kurtosis in (("x", 38.50), ("y", 65.39), ("area", 68.92)):
+        alpha, deviation = TARGETS[name]
+        assert found[name].kurtosis == pytest.approx(kurtosis, rel=0.25)
+        assert found[name].general.alpha == pytest.approx(alpha, abs=0.03)
+        assert found[name].deviation == pytest.approx(deviation, rel=0.1)
+    assert len(tracks.lengths) == pytest.approx(2120, rel=0.06)
+    assert len(tracks) == pytest.approx(84_626, rel=0.03)

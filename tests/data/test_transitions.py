@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from unbraid.data import FactorSpace, protocol
-from unbraid.data.motion.transitions import Laplace, Uniform
+from unbraid.data.motion.transitions import Laplace, Located, Uniform
 from unbraid.errors import UsageError
 
 SETS = {
@@ -126,3 +126,24 @@ def test_frozen_factors_can_be_named():
 def test_wrong_use_is_named(call, words):
     with pytest.raises(UsageError, match=words):
         call()
+
+
+def test_loc_draws_one_factor_anew_half_of_the_time():
+    # Two factors: k is always 1, so P(no change) is the mean of 1/3 and 1/4, and each changes in half of the rest.
+    two = Located(FactorSpace(("a", "b"), (3, 4), ("ordinal", "ordinal")))
+    assert two.change_counts() == pytest.approx([7 / 24, 17 / 24, 0])
+    assert two.change_probabilities() == pytest.approx([1 / 3, 3 / 8])
+    # Five factors: k = 1 with probability 1/2 + 1/8, 2, 3 and 4 with 1/8 each: 1.75 factors are drawn in the mean.
+    space = FactorSpace(tuple("abcde"), (3, 6, 40, 32, 32), ("categorical", *["ordinal"] * 4))
+    law = protocol("loc", space)
+    assert law.expected_changes() == pytest.approx(1.75 / 5 * (2 / 3 + 5 / 6 + 39 / 40 + 2 * 31 / 32))
+    counts = law.change_counts()
+    assert counts.sum() == pytest.approx(1)
+    assert counts @ np.arange(6) == pytest.approx(law.expected_changes())
+    first, second = law.pairs(40_000, np.random.default_rng(0))
+    seen = np.bincount((first != second).sum(axis=1), minlength=6)
+    assert seen[5] == counts[5] == 0
+    assert stats.chisquare(seen[:5], 40_000 * counts[:5]).pvalue > 0.001
+    assert (first != second).mean(axis=0) == pytest.approx(law.change_probabilities(), abs=0.01)
+    assert (second >= 0).all()
+    assert (second < np.array(space.sizes)).all()

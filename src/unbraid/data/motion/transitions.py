@@ -1,12 +1,14 @@
-"""From one point of a factor grid to the next: the UNI and LAP protocols (Klindt et al., 2021, after Locatello et al.).
+"""From one point of a factor grid to the next: the LOC, UNI and LAP protocols (Locatello et al., 2020; Klindt et al.).
 
-UNI changes 1 to D-1 factors at once, each to any other value. LAP lets every factor take a step with Laplace weights,
-small ones more often; categories stay. Both work on whole batches of factor rows.
+LOC draws 1 to D-1 factors anew, half of the time a single one. UNI changes 1 to D-1 factors at once, each to any other
+value. LAP lets every factor take a step with Laplace weights,
+small ones more often; categories stay. All work on whole batches of factor rows.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from functools import cached_property
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,7 @@ import numpy as np
 from unbraid.data.space import FactorSpace
 from unbraid.errors import UsageError, unknown_name
 
-__all__ = ["PROTOCOLS", "Laplace", "Protocol", "Uniform", "protocol"]
+__all__ = ["PROTOCOLS", "Laplace", "Located", "Protocol", "Uniform", "protocol"]
 
 Cumulative = Callable[[int, slice | np.ndarray], np.ndarray]
 """From a factor and some rows of a batch to their cumulative weights ``[n, values]``."""
@@ -79,6 +81,47 @@ class Uniform(Protocol):
         found = np.zeros(len(self.space.sizes) + 1)
         found[self._counts] = 1 / len(self._counts)
         return found
+
+
+class Located(Protocol):
+    """LOC (Locatello et al., 2020): k factors are drawn anew, the present value included; categories too.
+
+    k is 1 with probability one half and otherwise uniform on 1..D-1. Fewer than k factors may change, and none.
+    """
+
+    def __init__(self, space: FactorSpace) -> None:
+        self.space, self._free = space, np.flatnonzero(np.array(space.sizes) > 1)
+        if not len(self._free):
+            raise UsageError("no factor of the grid has two values, so nothing can change")
+        self._counts = np.arange(1, max(len(self._free), 2))
+        self._chances = 0.5 / len(self._counts) + 0.5 * (self._counts == 1)
+
+    def step(self, factors: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        k = rng.choice(self._counts, size=(len(factors), 1), p=self._chances)
+        rank = rng.random((len(factors), len(self._free))).argsort(axis=1).argsort(axis=1)
+        anew = rng.integers(0, np.array(self.space.sizes)[self._free], size=rank.shape)
+        second = factors.copy()
+        second[:, self._free] = np.where(rank < k, anew, factors[:, self._free])
+        return second
+
+    def change_probabilities(self) -> np.ndarray:
+        found = np.zeros(len(self.space.sizes))
+        chosen = float(self._counts @ self._chances) / len(self._free)
+        found[self._free] = chosen * (1 - 1 / np.array(self.space.sizes)[self._free])
+        return found
+
+    def change_counts(self) -> np.ndarray:
+        # found[k, c]: the sum over all sets of k factors of the probability that c of them change.
+        most = len(self._free)
+        found = np.zeros((most + 1, most + 1))
+        found[0, 0] = 1.0
+        for size in np.array(self.space.sizes)[self._free]:
+            drawn = found[:-1] / size
+            drawn[:, 1:] += found[:-1, :-1] * (1 - 1 / size)
+            found[1:] += drawn
+        sets = np.array([comb(most, int(k)) for k in self._counts])
+        law = (self._chances / sets) @ found[self._counts]
+        return np.pad(law, (0, len(self.space.sizes) + 1 - len(law)))
 
 
 class Laplace(Protocol):
@@ -199,6 +242,7 @@ def _without(cumulative: np.ndarray, present: np.ndarray) -> np.ndarray:
 
 PROTOCOLS: dict[str, Callable[..., Protocol]] = {
     "uni": Uniform,
+    "loc": Located,
     "lap": Laplace,
     "lap-nc": lambda space, **options: Laplace(space, allow_static=True, **options),
 }

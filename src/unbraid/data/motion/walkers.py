@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unbraid.data.motion.window_tracks import reflect, steady_steps, walk
+from unbraid.data.motion.window_tracks import reflect, slip, steady_steps, walk
 from unbraid.data.render.silhouettes import Poses
 
 __all__ = ["Scene", "walk_scenes"]
@@ -23,10 +23,12 @@ LONGEST = 710
 RATES = (14, 30)
 """Frames per second; a faster camera sees smaller steps."""
 
-SPREAD = (0.61, 0.69, 0.89)
+SPREAD = (0.56, 0.67, 0.85)
 """Log-deviation of the scales across walkers, for x, y and log height."""
-STEP = (0.585, 0.335, 0.0066)
+STEP = (0.57, 0.315, 0.0058)
 """Median scales of the steps at 20 frames per second, in pixels, pixels and log height."""
+SLIP, SLIPS = (8.5, 7.5, 0.0), 0.001
+"""Scale of the error of a slipped outline in x, y (pixels) and log height, and the share of frames that have one."""
 SHARED = 0.6
 HEIGHT = (np.log(42.0), 0.35)
 HEIGHTS = (np.log(16.0), np.log(95.0))
@@ -60,7 +62,8 @@ def walk_scenes(walkers: int, seed: int = 0) -> Scene:
     pace = np.abs(steps[:, 0])
     steps *= np.repeat(20.0 / rate, counts)[:, None]
     low, high = np.array([-8.0, 16.0, HEIGHTS[0]]), np.array([WIDTH + 8, 52.0, HEIGHTS[1]])
-    x, y, log_height = reflect(walk(reflect(start, low, high), steps, counts), low, high).T
+    path = reflect(walk(reflect(start, low, high), steps, counts), low, high)
+    x, y, log_height = slip(path, np.array(SLIP), SLIPS, low, high, np.random.default_rng((seed, 1))).T
     height = np.exp(log_height)
     # Whoever moves faster, relative to their size, strides wider and quicker.
     typical = np.repeat(np.add.reduceat(pace, np.cumsum(counts) - counts) / counts, counts)

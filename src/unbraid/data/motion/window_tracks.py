@@ -3,7 +3,8 @@
 Stands in for the measurements Klindt et al. (2021) took from YouTube-VOS. Each object keeps its own pace: a step is the
 object's scale times a Laplace variable, the scale log-normal across objects and partly shared by position and size.
 Objects are upright boxes in a frame of 64 x 128 pixels; three windows of 64 x 64 cut them, so that an object growing
-over an edge also shifts its centre. 4,150 objects give about 235,000 pairs.
+over an edge also shifts its centre. A few measurements in ten thousand slip, as those of hidden, cut or confused
+objects do: the steps' tails are heavier than those of the law fitted to them. 4,150 objects give about 235,000 pairs.
 """
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from unbraid.data.motion.tracks import Tracks
 from unbraid.errors import UsageError
 
-__all__ = ["WINDOWS", "reflect", "steady_steps", "window_tracks"]
+__all__ = ["WINDOWS", "reflect", "slip", "steady_steps", "walk", "window_tracks"]
 
 HEIGHT, WIDTH, WINDOW = 64.0, 128.0, 64.0
 WINDOWS = (0.0, 32.0, 64.0)
@@ -19,10 +20,12 @@ WINDOWS = (0.0, 32.0, 64.0)
 FRAMES = (17, 38)
 """Fewest and most frames of an object, 4.5 s at 6 frames per second in the mean."""
 
-SPREAD = (0.82, 0.74, 0.68)
+SPREAD = (0.8, 0.71, 0.64)
 """Log-deviation of the scale across objects, for x, y and log area: what sets the fitted shape of the steps."""
-STEP = (1.46, 1.29, 0.033)
+STEP = (1.5, 1.27, 0.026)
 """Median scale of the Laplace steps, in pixels, pixels and log area."""
+SLIP, SLIPS = (12.0, 18.0, 1000.0), 0.0014
+"""Scale of the error of a slipped measurement in x, y (pixels) and area, and the share of frames that have one."""
 SHARED = 0.85
 """Correlation of an object's log-scales with their common part."""
 AREA = (np.log(950.0), 1.0)
@@ -61,6 +64,25 @@ def walk(start: np.ndarray, steps: np.ndarray, counts: np.ndarray) -> np.ndarray
     return np.repeat(start - path[first], counts, axis=0) + path
 
 
+def slip(
+    values: np.ndarray,
+    scale: np.ndarray,
+    share: float,
+    low: np.ndarray,
+    high: np.ndarray,
+    rng: np.random.Generator,
+) -> np.ndarray:
+    """Measurements ``[frames, K]`` of which a ``share`` of frames has a Laplace error, kept in range by reflection.
+
+    The next frame is right again: an error makes two large steps. Few as they are, they carry the tails of the steps,
+    and hardly touch the fitted shape.
+    """
+    chosen = np.flatnonzero(rng.random(len(values)) < share)
+    found = values.copy()
+    found[chosen] = reflect(values[chosen] + scale * rng.laplace(size=(len(chosen), len(scale))), low, high)
+    return found
+
+
 def window_tracks(objects: int = 4150, seed: int = 0) -> Tracks:
     """Tracks of x, y (pixels from the window's upper left corner) and area (whole pixels) in 64 x 64 windows."""
     if objects < 1:
@@ -79,7 +101,10 @@ def window_tracks(objects: int = 4150, seed: int = 0) -> Tracks:
     links = present[:, 1:] & present[:, :-1] & ~ends
     # One window after the other; the last frame of one does not go on in the next.
     joined = np.pad(links, ((0, 0), (0, 1))).ravel()[:-1]
-    return Tracks.linked(np.concatenate(seen), ("x", "y", "area"), joined)[0]
+    least, most = np.array([0.0, 0.0, 1.0]), np.array([WINDOW, WINDOW, WINDOW**2])
+    values = slip(np.concatenate(seen), np.array(SLIP), SLIPS, least, most, rng)
+    values[:, 2] = np.rint(values[:, 2])
+    return Tracks.linked(values, ("x", "y", "area"), joined)[0]
 
 
 def _through(x: np.ndarray, y: np.ndarray, across: np.ndarray, down: np.ndarray) -> np.ndarray:

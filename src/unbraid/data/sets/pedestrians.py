@@ -21,7 +21,7 @@ __all__ = ["SMALLEST", "MaskTracks", "Pedestrians"]
 SMALLEST = 30
 """Pixels; frames with fewer are dropped and end their track."""
 WALKERS = 780
-VERSION = 1
+VERSION = 2
 
 CARD = Card(
     title="Pedestrians: masks of invented walkers",
