@@ -85,3 +85,18 @@ def test_there_is_no_sampled_code_no_decoder_and_no_batch_of_one():
         objective.decode(model, torch.zeros(1, 3))
     with pytest.raises(UsageError, match="at least two pairs"):
         objective.loss(model, Inputs(images, images), 0, torch.Generator())
+
+
+def test_pcl_with_a_flow_keeps_all_that_is_seen_and_is_linear_at_first():
+    objective = PCL(latents=4, flow=2, flow_width=8)
+    model = objective.make_model(Problem((2, 2, 1), 100), torch.Generator().manual_seed(0))
+    images = torch.rand(5, 1, 2, 2)
+    # Untrained, couplings and matrices are the identity.
+    assert torch.allclose(objective.encode(model, images), images.flatten(1))
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.add_(0.1 * torch.randn(weight.shape, generator=torch.Generator().manual_seed(1)))
+    back = model.encoder.flow.inverse(objective.encode(model, images))[0]
+    assert torch.allclose(back, images.flatten(1), atol=1e-4)
+    with pytest.raises(UsageError, match="latents must be 4, got 3"):
+        PCL(latents=3, flow=2).make_model(Problem((2, 2, 1), 100), torch.Generator())

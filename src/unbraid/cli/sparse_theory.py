@@ -24,13 +24,16 @@ def theory_identifiability(
     seeds: int = 3,
     steps: Annotated[int | None, arg(metavar="INT")] = None,
     pairs: int = 20_000,
+    layers: UseAppendAction[tuple[int, ...]] = (),
+    restarts: int = 1,
     out: Out = None,
     json: bool = False,
 ) -> None:
     """Are latents that move sparsely found up to order and sign? Toy worlds in which the answer is known.
 
     linear: exact likelihood behind a random matrix (seconds). nonlinear: slow-vae, its normal control and pm-vae
-    behind two layers (minutes). series: slow-flow and pcl on autoregressive sources (minutes).
+    behind two layers (minutes). series: slow-flow, pcl and pcl with the flow's encoder on
+    autoregressive sources behind 1, 2 and 3 layers, beside the published numbers (minutes).
 
     Args:
         world: linear, nonlinear or series.
@@ -38,12 +41,23 @@ def theory_identifiability(
         seeds: How often to repeat each model, with new data.
         steps: Training steps (otherwise enough: 600 in the linear world, 4000 in the others).
         pairs: Pairs to train on (at most 5000 are used in the linear world).
+        layers: Layers of the mixing in the world series; give it several times (otherwise 1, 2 and 3).
+        restarts: Trainings with new weights of which the one with the least loss counts.
         out: Folder for identifiability.json and identifiability.png.
         json: Print the rows as JSON.
     """
     from unbraid.theory import identifiability
 
-    rows = _collect(identifiability(world, dimensions=dimensions, seeds=seeds, steps=steps, pairs=pairs), json)
+    found = identifiability(
+        world,
+        dimensions=dimensions,
+        seeds=seeds,
+        steps=steps,
+        pairs=pairs,
+        layers=layers or (1, 2, 3),
+        restarts=restarts,
+    )
+    rows = [row | _published(row) for row in _collect(found, json)]
 
     def draw(path: Path) -> None:
         from unbraid.report.theory import draw_identifiability
@@ -51,6 +65,16 @@ def theory_identifiability(
         draw_identifiability(rows, path)
 
     _finish("identifiability", rows, draw, out, json)
+
+
+def _published(row: dict[str, Any]) -> dict[str, Any]:
+    """The published correlation behind as many layers, of 20 sources, if there is one."""
+    from unbraid.study.published import load
+
+    if "layers" not in row:
+        return {}
+    known = load("slow_sources").filter(method=row["model"], layers=row["layers"])["mcc"]
+    return {"published": known[0] if len(known) else None}
 
 
 def theory_collapse(
@@ -159,7 +183,7 @@ def _collect(rows: Iterable[dict[str, Any]], quiet: bool) -> Rows:
     for row in rows:
         found.append(row)
         if not quiet:
-            settings = ", ".join(f"{key} {row[key]}" for key in ("kappa", "seen", "seed") if key in row)
+            settings = ", ".join(f"{key} {row[key]}" for key in ("kappa", "seen", "layers", "seed") if key in row)
             spread = " ".join(f"{value:.2f}" for value in row["spread"])
             print(f"{row['model']:<36} {settings:<22} correlation {row['pearson']:.4f}   spread {spread}", flush=True)
     return found

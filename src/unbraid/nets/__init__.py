@@ -6,7 +6,7 @@ from unbraid.nets.comparison import PairClassifier, PairComparison
 from unbraid.nets.conv import ConvDecoder, ConvEncoder, conv
 from unbraid.nets.conv_bn import conv_bn
 from unbraid.nets.discriminator import discriminator
-from unbraid.nets.flow import Coupling, Flow, FlowModel, InvertibleLinear, coupling_flow
+from unbraid.nets.flow import Coupling, Flow, FlowCodes, FlowModel, InvertibleLinear, coupling_flow
 from unbraid.nets.full_gaussian import FullGaussian, full_heads
 from unbraid.nets.initialise import glorot, kaiming
 from unbraid.nets.light import light
@@ -29,6 +29,7 @@ __all__ = [
     "ConvEncoder",
     "Coupling",
     "Flow",
+    "FlowCodes",
     "FlowModel",
     "FullGaussian",
     "Gaussian",

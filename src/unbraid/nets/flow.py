@@ -11,7 +11,7 @@ from unbraid.errors import UsageError
 from unbraid.nets.initialise import seeded
 from unbraid.problem import Problem
 
-__all__ = ["Coupling", "Flow", "FlowModel", "InvertibleLinear", "coupling_flow"]
+__all__ = ["Coupling", "Flow", "FlowCodes", "FlowModel", "InvertibleLinear", "coupling_flow"]
 
 
 class InvertibleLinear(nn.Module):
@@ -97,6 +97,17 @@ class Flow(nn.Module):
             z, log_det = layer.inverse(z)  # type: ignore[operator]
             total = total + log_det
         return z, total
+
+
+class FlowCodes(nn.Module):
+    """A flow as an encoder: the codes of images as vectors, without their determinants."""
+
+    def __init__(self, flow: Flow) -> None:
+        super().__init__()
+        self.flow = flow
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.flow(x.flatten(1))[0]
 
 
 class FlowModel(nn.Module):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from unbraid.errors import UsageError
-from unbraid.objectives.base import Inputs, Problem, Terms, check_positive, register
+from unbraid.objectives.base import Inputs, Problem, Terms, check_not_negative, check_positive, register
 from unbraid.objectives.pairs import PairObjective, stacked
+from unbraid.objectives.slow_flow import LARGEST
 
 if TYPE_CHECKING:
     import torch
@@ -44,19 +46,39 @@ class PCL(PairObjective):
     """Number of features."""
     net: str = "slow"
     """Encoder by name: slow, conv, fc, mlp, or an own registered pair, of which the decoder is left out."""
+    flow: int = 0
+    """Coupling layers of an invertible encoder in place of net, as slow-flow has: PCL (NF). 0: none."""
+    flow_width: int = 500
+    """Hidden units of each coupling layer's network."""
     learning_rate: float = 1e-4
     """Step size of Adam."""
 
     def __post_init__(self) -> None:
         if self.latents < 1:
             raise UsageError(f"latents must be at least 1, got {self.latents}")
-        check_positive(self, "learning_rate")
+        check_positive(self, "learning_rate", "flow_width")
+        check_not_negative(self, "flow")
 
     def build(self, problem: Problem, generator: torch.Generator) -> PairClassifier:
         from unbraid import nets
 
+        if self.flow:
+            return nets.PairClassifier(self._flow(problem, generator), nets.PairComparison(self.latents))
         encoder, _ = nets.build(self.net, problem.shape, self.latents, heads=1, generator=generator)
         return nets.PairClassifier(encoder, nets.PairComparison(self.latents))
+
+    def _flow(self, problem: Problem, generator: torch.Generator) -> torch.nn.Module:
+        from unbraid import nets
+
+        size = math.prod(problem.shape)
+        if self.latents != size:
+            raise UsageError(
+                f"an invertible encoder has as many features as an image has numbers: latents must be {size}, "
+                f"got {self.latents}; or leave out flow"
+            )
+        if size > LARGEST:
+            raise UsageError(f"flow takes at most {LARGEST} numbers per image, got {size}; use smaller images")
+        return nets.FlowCodes(nets.coupling_flow(size, blocks=self.flow, width=self.flow_width, generator=generator))
 
     def optimizers(self, model: PairClassifier) -> dict[str, torch.optim.Optimizer]:
         from torch.optim import Adam

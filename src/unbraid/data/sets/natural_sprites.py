@@ -40,8 +40,8 @@ CARD = Card(
         "Large sprites reach over the border; position and area are those of the measured object, not of what is seen.",
         "Shape and angle never change within a pair: a method that learns from change alone cannot find them.",
     ),
-    stands_in_for="Natural Sprites on YouTube-VOS tracks (Zenodo 3948069): same shapes, filter and bins; fitted shapes, "
-    "deviations and kurtoses of the transitions agree within 15 percent, the joint law of the tracks is its own",
+    stands_in_for="Natural Sprites on YouTube-VOS tracks (Zenodo 3948069): same shapes, filter and bins; fitted "
+    "shapes, deviations and kurtoses of the transitions agree within 15 percent, their joint law is its own",
 )
 
 

@@ -20,19 +20,30 @@ def draw_identifiability(rows: Rows, path: Path) -> None:
     """One line per model, one dot per seed: how far the codes are the true latents."""
     from matplotlib.figure import Figure
 
+    rows = [{**row, "model": _told(row)} for row in rows]
     models = list(dict.fromkeys(row["model"] for row in rows))
     figure = Figure(figsize=(6.4, 1.3 + 0.42 * len(models)), layout="constrained")
     axis = figure.subplots()
     for position, model in enumerate(reversed(models)):
         values = [row["pearson"] for row in rows if row["model"] == model]
         axis.scatter(values, [position] * len(values), color=_COLOURS[0], alpha=0.75, s=36, clip_on=False, zorder=3)
+        printed = next((row["published"] for row in rows if row["model"] == model and row.get("published")), None)
+        if printed is not None:
+            axis.plot(printed, position, "D", ms=6, mfc="white", mec="#20262e", zorder=2)
     axis.set_yticks(range(len(models)), models[::-1])
     axis.set_xlim(min(0.5, min(row["pearson"] for row in rows) - 0.02), 1)
     axis.set_ylim(-0.6, len(models) - 0.4)
-    axis.set_xlabel("mean correlation of matched codes and true latents (1: identified)")
+    told = "; diamonds: published, 20 sources" if any(row.get("published") for row in rows) else ""
+    axis.set_xlabel(f"mean correlation of matched codes and true latents (1: identified{told})")
     axis.grid(axis="x", color="#e3e6ea")
     _finish(axis)
     save_figure(figure, path, dpi=160)
+
+
+def _told(row: Mapping[str, Any]) -> str:
+    """The model, and how many layers it sees through."""
+    layers = row.get("layers")
+    return row["model"] if layers is None else f"{row['model']}, {layers} layer{'s' * (layers > 1)}"
 
 
 def draw_collapse(rows: Rows, path: Path) -> None:
