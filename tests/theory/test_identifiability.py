@@ -210,21 +210,9 @@ def test_of_several_restarts_the_one_with_the_least_loss_counts():
     assert once != often
 
 
-def test_sources_of_a_series_stand_beside_the_published_correlations(tmp_path, capsys):
-    words = [
-        "theory",
-        "identifiability",
-        "--world",
-        "series",
-        "--layers",
-        "3",
-        "--seeds",
-        "1",
-        "--steps",
-        "2",
-        "--json",
-    ]
-    assert main([*words, "--dimensions", "2"]) == 0
+def test_sources_of_a_series_stand_beside_the_published_correlations(capsys):
+    words = "theory identifiability --world series --layers 3 --dimensions 2 --seeds 1 --steps 2 --json"
+    assert main(words.split()) == 0
     rows = json.loads(capsys.readouterr().out)
     found = {row["model"]: row["published"] for row in rows}
     assert found == {"slow-flow": 0.982, "pcl": 0.950, "pcl with a flow": 0.918}
