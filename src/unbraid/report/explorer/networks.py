@@ -15,9 +15,19 @@ from unbraid.errors import UsageError
 if TYPE_CHECKING:
     from unbraid.training import Run
 
-__all__ = ["decoder_onnx", "encoder_onnx"]
+__all__ = ["check_exporter", "decoder_onnx", "encoder_onnx"]
 
 OPSET = 17
+
+
+def check_exporter() -> None:
+    """Refuse before any work if models cannot be exported: a page without its decoder would be empty."""
+    try:
+        found = importlib.util.find_spec("onnx")
+    except ValueError:  # somebody put None in its place
+        found = None
+    if found is None:
+        raise UsageError("the explorer needs the package onnx, which is not installed here: pip install onnx")
 
 
 class _Decode(nn.Module):
@@ -50,8 +60,6 @@ def encoder_onnx(run: Run) -> bytes:
 
 
 def _export(module: nn.Module, example: Tensor, given: str, made: str) -> bytes:
-    if importlib.util.find_spec("onnx") is None:
-        raise UsageError("the explorer needs the package onnx: pip install 'unbraid[explore]'")
     file = io.BytesIO()
     with warnings.catch_warnings():
         # Exporting by tracing is announced to go some day. It takes a third of a second; its successor takes six, and a

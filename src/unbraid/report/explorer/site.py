@@ -10,6 +10,7 @@ from unbraid.data import ImageDataset
 from unbraid.errors import UsageError
 from unbraid.files import write_bytes
 from unbraid.report.explorer.contents import Contents, look_at
+from unbraid.report.explorer.networks import check_exporter
 from unbraid.report.explorer.packing import ASSETS, asset, data_script, packed_script, page
 from unbraid.training import Run
 
@@ -50,6 +51,7 @@ def run_site(
     path: str | Path, *, data: ImageDataset | None = None, images: int = 64, sample: int = 4000, seed: int = 0
 ) -> RunSite:
     """The explorer of a run folder, on another data set than its own if one is given."""
+    check_exporter()
 
     def load_data(run: Run) -> ImageDataset:
         return run.data() if data is None else data

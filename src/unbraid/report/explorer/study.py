@@ -14,6 +14,7 @@ from zipfile import BadZipFile
 from unbraid.errors import UsageError
 from unbraid.report.explorer.contents import FILES, look_at
 from unbraid.report.explorer.looks import NOTHING, data_of, looks
+from unbraid.report.explorer.networks import check_exporter
 from unbraid.report.explorer.packing import ASSETS, asset, data_script, page
 from unbraid.report.explorer.site import run_files
 from unbraid.study import TABLE, StudyFolder, answers_of, condition_rows, open_study
@@ -148,6 +149,7 @@ class StudySite:
 
 def study_site(path: str | Path, *, limit: int | None = None, images: int = 64, sample: int = 4000) -> StudySite:
     """The explorer of a study's folder."""
+    check_exporter()
     return StudySite(open_study(path), limit=limit, images=images, sample=sample)
 
 

@@ -1,0 +1,99 @@
+"""Runs every command of an installed package once; tests/test_wheel.py starts it with the Python that has it."""
+
+import io
+import sys
+from collections.abc import Iterator
+from contextlib import redirect_stdout
+from pathlib import Path
+
+COMMANDS = """
+list objectives
+list nets
+list data
+list metrics
+list measures
+list augmentations
+list streams
+data list
+data show blobs16 --out data.png
+data get blobs16
+data transitions mini-sprites --protocol lap --pairs 5000
+train beta-vae --data blobs16 --net mlp:width=16 --latents 3 --steps 10 --log-every 5 --out run
+evaluate run --metrics mig,dci --train 200 --test 50
+traverse run
+report run
+explore run --out explored --sample 100
+study run study.toml --out study --workers 1
+study status study
+study report study
+report study
+explore study --out explored-study --sample 100
+evolve run --data blobs16 --members 2 --images 64 --generations 1 --workers 1 --out population
+evolve status population --draw
+theory impossibility --dimensions 2 --points 300 --metrics mig --out impossibility
+theory inspect run --images 64 --jacobians 4
+theory beta-range --data blobs16 --net mlp:width=8 --latents 2 --steps 2
+theory theorem theorem1 --out theorem.png
+theory eigen run --rows 1
+theory perturb --data mini-sprites --restarts 2 --net mlp:width=16 --steps 10 --pattern-steps 2 --out moved
+theory identifiability --dimensions 2 --seeds 1 --steps 2 --out figures
+theory collapse --kappa 0.2 --steps 2 --out figures
+theory dimensionality --seen 5 --steps 2 --out figures
+theory rotation --out figures
+completion bash
+"""
+WITH_MANY_RUNS = {"evolve compare", "theory study"}
+"""They train for minutes even when small; that they are there is asked by --help."""
+STUDY = """name = "wheel"
+data = ["blobs16"]
+seeds = 1
+steps = 5
+net = "mlp:width=8"
+[objectives.beta-vae]
+beta = [1]
+[evaluation]
+metrics = ["mig"]
+representations = ["mean"]
+train = 200
+batches = 1
+images = 100
+"""
+
+
+def leaves(tree: dict, path: tuple[str, ...] = ()) -> Iterator[str]:
+    """Every command as it is typed; the objectives of ``train`` are one command."""
+    for name, node in tree.items():
+        if isinstance(node, dict) and name != "train":
+            yield from leaves(node, (*path, name))
+        else:
+            yield " ".join((*path, name))
+
+
+def run(line: str) -> str:
+    from unbraid.cli import main
+
+    out = io.StringIO()
+    with redirect_stdout(out):
+        try:
+            code = main(line.split())
+        except SystemExit as end:
+            code = end.code
+    assert not code, f"unbraid {line} ended with {code}: {out.getvalue()[-500:]}"
+    return out.getvalue()
+
+
+if __name__ == "__main__":
+    import unbraid
+    from unbraid.cli.app import commands
+
+    assert Path(unbraid.__file__).is_relative_to(sys.prefix), f"not the installed package: {unbraid.__file__}"
+    lines = [line for line in COMMANDS.splitlines() if line]
+    missed = [leaf for leaf in leaves(commands()) if not any(f"{line} ".startswith(f"{leaf} ") for line in lines)]
+    assert set(missed) == WITH_MANY_RUNS, f"commands that nobody tries: {missed}"
+    Path("study.toml").write_text(STUDY)
+    for line in [*lines, *(f"{name} --help" for name in sorted(WITH_MANY_RUNS))]:
+        print("$ unbraid", line, flush=True)
+        run(line)
+    for page in ("explored", "explored-study/runs/00000"):
+        names = [path.name for path in Path(page).iterdir()]
+        assert {"decoder.js", "index.html"} <= set(names), f"{page} has only {names}"
