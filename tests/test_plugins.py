@@ -147,3 +147,21 @@ def test_a_plugin_that_fails_is_named_with_line_and_cause(tmp_path, capsys, text
     file.write_text(text)
     assert main(["--plugin", str(file), "list", "nets"]) == 2
     assert capsys.readouterr().err == f"unbraid: plugin {file}, {words}\n"
+
+
+def test_a_plugin_may_import_what_lies_beside_it(tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "beside_it.py").write_text("SIDE = 16\n")
+    plugin = tmp_path / "mine" / "lone_rings.py"
+    plugin.write_text(
+        "from beside_it import SIDE\nimport numpy as np\nfrom unbraid.data import from_arrays, register\n"
+        "@register('lone-rings')\ndef rings():\n    return from_arrays(np.zeros((32, SIDE, SIDE), np.uint8))\n"
+    )
+    assert "lone-rings" in unbraid(tmp_path, "--plugin", "mine/lone_rings.py", "list", "data")
+    train = "train beta-vae --data lone-rings --net mlp:width=8 --steps 1 --out run --progress none"
+    unbraid(tmp_path, "--plugin", "mine/lone_rings.py", *train.split())
+    command = [sys.executable, "-m", "unbraid", "evaluate", "run"]
+    forgotten = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=WIDE)
+    assert forgotten.returncode == 2
+    assert "unknown data set 'lone-rings'" in forgotten.stderr
+    assert "--plugin FILE.py" in forgotten.stderr

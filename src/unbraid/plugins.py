@@ -13,7 +13,10 @@ _IMPORTED: list[Path] = []
 
 
 def import_file(path: str | Path) -> None:
-    """Import a file under its own name, once per process; worker processes do the same with :func:`imported`."""
+    """Import a file under its own name, once per process; worker processes do the same with :func:`imported`.
+
+    It may import modules that lie beside it, as a script may; what is installed comes first.
+    """
     path = Path(path)
     if not path.is_file() or path.suffix != ".py":
         raise UsageError(f"plugin {path}: no such Python file on this machine")
@@ -25,6 +28,8 @@ def import_file(path: str | Path) -> None:
         assert spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         sys.modules[path.stem] = module
+        if (folder := str(path.parent.resolve())) not in sys.path:
+            sys.path.append(folder)
         try:
             spec.loader.exec_module(module)
         except BaseException as error:
