@@ -57,3 +57,21 @@ def test_an_answer_that_is_missing_says_why(tmp_path):
     answer = Answer("correlation_trend", ANALYSES["correlation_trend"], None, missing="no column 'x': run --reevaluate")
     page = write(tmp_path, full_table(), [answer])
     assert "### Trend of correlation with strength\n\nNot answered: no column 'x': run --reevaluate" in page
+
+
+def test_unanswered_questions_do_not_repeat_the_columns_of_the_table(tmp_path):
+    table = full_table().select(
+        "index", "data", "objective", "strength_name", "strength", "seed", "representation", "mig"
+    )
+    answers = answer_all(table.with_columns(steps=1, net=pl.lit("mlp")))
+    assert len([answer for answer in answers if "no column" in answer.missing]) > 3
+    page = write(tmp_path, table, answers)
+    assert "strength_name" not in page
+
+
+def test_one_data_set_gives_no_table_between_data_sets():
+    table = full_table(seeds=2).filter(pl.col("data") == "sprites32")
+    answers = {answer.name: answer for answer in answer_all(table)}
+    for name in ("transfer_between_data", "transfer_of_settings"):
+        assert answers[name].table is None
+        assert "one data set (sprites32)" in answers[name].missing

@@ -76,7 +76,7 @@ def require(table: pl.DataFrame, columns: Iterable[str]) -> None:
             remedy = f"add 'downstream' to {SCORED} and run {_AGAIN}"
         else:
             remedy = f"add it to {SCORED} and run {_AGAIN}, or ask for other columns"
-        raise UsageError(f"the table has no column {column!r}: {remedy}. It has: {', '.join(table.columns)}")
+        raise UsageError(f"the table has no column {column!r}: {remedy}")
 
 
 def rows_of(

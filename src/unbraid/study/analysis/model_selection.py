@@ -95,6 +95,8 @@ def transfer_between_data(
     keys = [*SETTING, "seed"] if pairing == "runs" else [*SETTING]
     means = rows.group_by("data", *keys).agg(pl.col(*metrics).mean())
     sets = means["data"].unique().sort().to_list()
+    if len(sets) < 2:
+        raise UsageError(f"all runs are on one data set ({', '.join(sets)}); transfer is between two or more")
     wide = means.pivot("data", index=keys, values=list(metrics))
     parts = []
     for metric in metrics:
