@@ -158,10 +158,11 @@ class Progress:
         state, ended = (self.done, self.part, self.note), self.part is not None and self.part >= 1
         silent = ended and self.brief and self.printed is None
         early = monotonic() - self.shown < self.every or (self.tenths and (self.part or 0.0) < self.next_part)
-        if silent or state == self.printed or (early and not ended):
+        text = self.text()
+        if not text or silent or state == self.printed or (early and not ended):
             return
         self.shown, self.printed, self.next_part = monotonic(), state, (int(10 * (self.part or 0.0)) + 1) / 10
-        print(f"{self.title}: {self.text()}", file=sys.stderr, flush=True)
+        print(f"{self.title}: {text}", file=sys.stderr, flush=True)
 
 
 def _bar(title: str, brief: bool) -> RichProgress:
