@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,10 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 ELSEWHERE = [ROOT / "docs" / "plugins.md"]
 """Pages that another test runs and looks at: tests/test_plugins.py."""
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PROMISED = re.compile(r'# prints "([^"]+)"')
+"""What a page says a line prints."""
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+SHELL = dict(re.findall(r"^(\w+) := (\S+)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
 SHOWN = ("", "text", "toml")
 """Blocks that show something instead of doing it."""
 
@@ -29,12 +34,16 @@ def test_every_block_is_of_a_kind_that_is_run_or_shown(page):
     [page for page in PAGES if page not in ELSEWHERE and any(k in ("python", "sh") for k, _ in blocks(page))],
     ids=lambda p: str(p.relative_to(ROOT)),
 )
-def test_the_blocks_of_a_page_run_in_order(page, tmp_path, monkeypatch):
+def test_the_blocks_of_a_page_run_in_order(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {"__name__": "page"}
     for kind, text in blocks(page):
         if kind == "python":
+            capsys.readouterr()
             exec(compile(text, str(page), "exec"), names)  # trusted text of this project
+            printed = capsys.readouterr().out.splitlines()
+            for promised in PROMISED.findall(text):
+                assert promised in printed
         elif kind == "sh":
             for line in filter(None, text.replace("\\\n", " ").splitlines()):
                 run_line(line)
@@ -46,8 +55,33 @@ def run_line(line: str) -> None:
     program, *words = shlex.split(line, comments=True)
     if program == "make":
         assert re.search(rf"^{words[0]}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    elif program == ".":
+        assert words == [f"{SHELL['VENV']}/bin/activate"]
+    elif program == "pip":
+        extras = re.fullmatch(r"install (?:-e )?\.(?:\[([\w,]+)\])?", " ".join(words))
+        assert extras, f"cannot run {line!r}"
+        assert set(filter(None, (extras[1] or "").split(","))) <= set(PROJECT["optional-dependencies"])
     elif program == "python":
         assert (ROOT / words[0]).is_file()
     else:
         assert program == "unbraid", f"cannot run {line!r}"
         assert main(words) == 0
+
+
+def test_no_two_pages_train_into_one_folder_with_different_settings():
+    homes: dict[str, set[str]] = {}
+    for page in PAGES:
+        for kind, text in blocks(page):
+            for line in text.replace("\\\n", " ").splitlines() if kind in ("sh", "text") else ():
+                if found := re.search(r"^unbraid train .*--out (\S+)", line):
+                    homes.setdefault(found[1], set()).add(line.strip())
+            for call in re.findall(r"\btrain\([^)]*?out=\"[^\"]+\"[^)]*\)", text) if kind == "python" else ():
+                homes.setdefault(re.search(r"out=\"([^\"]+)\"", call)[1], set()).add(call)
+    assert len(homes) > 20
+    assert {folder: commands for folder, commands in homes.items() if len(commands) > 1} == {}
+
+
+def test_every_extra_of_users_is_in_the_readme():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for extra in set(PROJECT["optional-dependencies"]) - {"docs"}:
+        assert f".[{extra}]" in readme

@@ -130,6 +130,13 @@ def test_a_terminal_sees_a_bar_with_messages_above_it():
         assert words in shown
 
 
+def test_a_line_that_would_say_nothing_is_not_printed(clock, capsys):
+    with Progress("evaluating", kind="lines", brief=True) as progress:
+        clock[0] += 11
+        progress.update(note="")
+    assert lines(capsys) == []
+
+
 def test_lines_follow_what_is_being_done_where_nothing_is_counted(clock, capsys):
     with Progress("evaluating", kind="lines", brief=True) as progress:
         for note in ("mig", "dci", "sap"):
