@@ -28,12 +28,15 @@ def import_file(path: str | Path) -> None:
         assert spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         sys.modules[path.stem] = module
-        if (folder := str(path.parent.resolve())) not in sys.path:
-            sys.path.append(folder)
+        folder = str(path.parent.resolve())
+        new = folder not in sys.path
+        sys.path += [folder] * new
         try:
             spec.loader.exec_module(module)
         except BaseException as error:
             del sys.modules[path.stem]  # half a module must not pass for a whole one
+            if new:
+                sys.path.remove(folder)
             if isinstance(error, Exception) and not isinstance(error, UsageError):
                 raise _failed(path, error) from error
             raise

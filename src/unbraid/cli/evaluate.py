@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from tyro.conf import Positional, arg
 
+from unbraid.cli.early import check_data, check_folder
 from unbraid.cli.score_tables import print_head, print_metrics, print_rows, print_scores, print_summary
 from unbraid.errors import UsageError
 from unbraid.progress import Progress, ProgressKind
@@ -83,6 +84,9 @@ def evaluate_command(
         return
     if not runs:
         raise UsageError("give at least one run folder, or --codes FILE.npz")
+    for path in runs:
+        check_folder(path)
+    check_data(data)
     asked = _asked(measures, names, representation, train, test, points)
     results = [
         _evaluate_run(path, asked, measures is None, names, representation, data, seed, again, json) for path in runs

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from tyro.conf import arg
 
+from unbraid.cli.early import check_data, check_objective
 from unbraid.cli.hints import next_commands
 
 if TYPE_CHECKING:
@@ -75,6 +76,8 @@ def evolve_run(
         progress: How progress is shown (on stderr).
         json: Print the result as JSON.
     """
+    check_objective(objective)
+    check_data(data)
     from unbraid.cli.recursion import changed_recursion, run_recursion
     from unbraid.engines import make_engine
     from unbraid.errors import UsageError

@@ -8,6 +8,8 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
+from unbraid.cli.early import check_data, check_folder
+
 __all__ = ["explore_command"]
 
 
@@ -41,8 +43,8 @@ def explore_command(
     """
     from unbraid.errors import UsageError
 
-    if not folder.is_dir():
-        raise UsageError(f"{folder} is no folder; give the folder of a run or of a study")
+    check_folder(folder)
+    check_data(data)
     is_study = (folder / "study.json").exists()
     if is_study and data is not None:
         raise UsageError(f"--data {data}: the runs of a study are shown on their own data")

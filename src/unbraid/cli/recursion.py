@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from tyro.conf import Positional, arg
 
+from unbraid.cli.early import check_data, check_folder
 from unbraid.cli.hints import next_commands
 
 if TYPE_CHECKING:
@@ -70,6 +71,8 @@ def evolve_status(folder: Positional[Path], *, draw: bool = False, data: Text = 
         data: Data set, if it is elsewhere now.
         json: Print the result as JSON.
     """
+    check_folder(folder)
+    check_data(data)
     from unbraid.cli.evolve import tell_population
     from unbraid.report import draw_lineage
     from unbraid.selection import TREE, open_evolution, open_tree

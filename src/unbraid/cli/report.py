@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 from tyro.conf import Positional, arg
 
+from unbraid.cli.early import check_data, check_folder
 from unbraid.errors import UsageError
 
 __all__ = ["report_command"]
@@ -44,6 +45,9 @@ def report_command(
     if metrics is not None and not scores:
         raise UsageError("--metrics asks for scores and --no-scores forbids them; give one of the two")
     names = None if metrics is None else _names(metrics)
+    for folder in folders:
+        check_folder(folder)
+    check_data(data)
     from unbraid.report.page import Choices, write_report
 
     say = (lambda _: None) if json else (lambda text: print(text, file=sys.stderr))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from tyro.conf import Positional, arg
 
+from unbraid.cli.early import check_folder
 from unbraid.paths import quoted
 
 if TYPE_CHECKING:
@@ -87,6 +88,7 @@ def study_status(folder: Positional[Path], *, json: bool = False) -> None:
         folder: Folder of the study.
         json: Print the result as JSON.
     """
+    check_folder(folder)
     from unbraid.study import coverage, open_study
 
     opened = open_study(folder)
@@ -100,6 +102,7 @@ def study_report(folder: Positional[Path], *, json: bool = False) -> None:
         folder: Folder of the study.
         json: Print the result as JSON.
     """
+    check_folder(folder)
     import polars as pl
 
     from unbraid.study import answer_all, coverage, open_study, write_markdown, write_table

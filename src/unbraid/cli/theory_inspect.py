@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from tyro.conf import Positional, arg
 
+from unbraid.cli.early import check_folder
 from unbraid.errors import UsageError
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ def theory_inspect(
         out: Folder for theory.json and theory.png (otherwise the run's).
         json: Print the result as JSON.
     """
+    check_folder(run)
     from unbraid.data import load
     from unbraid.files import write_json
     from unbraid.report.theory import draw_inspection

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 from tyro.conf import Positional, UseAppendAction, arg
 
+from unbraid.cli.early import check_folder
 from unbraid.errors import UsageError
 from unbraid.paths import quoted
 
@@ -149,6 +150,7 @@ def theory_eigen(
         out: Picture to write (otherwise eigen.png in the run's folder).
         json: Print the result as JSON.
     """
+    check_folder(run)
     from unbraid.data import load
     from unbraid.report.theory import eigen_traversal, save_eigen
     from unbraid.training import open_run

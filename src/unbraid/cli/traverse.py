@@ -8,6 +8,8 @@ from typing import Annotated, Literal
 
 from tyro.conf import Positional, arg
 
+from unbraid.cli.early import check_data, check_folder
+
 __all__ = ["traverse_command"]
 
 
@@ -39,6 +41,8 @@ def traverse_command(
         out: Folder for the pictures (otherwise the run's).
         json: Print the result as JSON.
     """
+    check_folder(run)
+    check_data(data)
     from unbraid.data import load
     from unbraid.report import save_animation, save_grid, traverse
     from unbraid.training import open_run

@@ -1,0 +1,66 @@
+"""Wrong names are answered before torch, which takes seconds, is imported."""
+
+import subprocess
+import sys
+
+import pytest
+
+BLOCKED = """
+import sys
+
+class Blocker:
+    def find_spec(self, name, path=None, target=None):
+        if name == "torch":
+            raise RuntimeError("torch was imported")
+
+sys.meta_path.insert(0, Blocker())
+from unbraid.cli import main
+for line in sys.stdin.read().splitlines():
+    print(line, file=sys.stderr)
+    print("ended with", main(line.split()), file=sys.stderr)
+"""
+WRONG = {
+    "trian": "did you mean 'train'",
+    "train beta-va --data blobs16 --out x": "unknown objective 'beta-va'",
+    "train beta-vae --data blob --out x": "unknown data set 'blob'",
+    "list things": "unknown kind 'things'",
+    "data show blob": "unknown data set 'blob'",
+    "data get blob": "unknown data set 'blob'",
+    "data transitions blob": "unknown data set 'blob'",
+    "evaluate firts": "did you mean first?",
+    "evaluate first --data blob": "unknown data set 'blob'",
+    "evaluate first --metrics mgi": "did you mean 'mig'",
+    "evaluate first --measures sumary": "did you mean 'summary'",
+    "report firts": "did you mean first?",
+    "report first --metrics mgi": "did you mean 'mig'",
+    "explore firts": "did you mean first?",
+    "traverse firts": "did you mean first?",
+    "traverse first --data blob": "unknown data set 'blob'",
+    "evolve run --objective beta-va --out x": "unknown objective 'beta-va'",
+    "evolve run --data blob --out x": "unknown data set 'blob'",
+    "evolve status firts": "did you mean first?",
+    "study run smok --out x": "unknown preset 'smok'",
+    "study status firts": "did you mean first?",
+    "study report firts": "did you mean first?",
+    "theory rotat": "did you mean 'rotation'",
+    "theory inspect firts": "did you mean first?",
+    "theory eigen firts": "did you mean first?",
+}
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory) -> dict[str, str]:
+    """What each wrong command says, all in one process in which torch cannot be imported."""
+    there = tmp_path_factory.mktemp("early")
+    (there / "first").mkdir()
+    done = subprocess.run(
+        [sys.executable, "-c", BLOCKED], input="\n".join(WRONG), cwd=there, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    parts = done.stderr.split("ended with 2\n")
+    return dict(zip(WRONG, parts, strict=False))
+
+
+@pytest.mark.parametrize("line", WRONG)
+def test_a_wrong_name_is_answered_without_torch(told, line):
+    assert WRONG[line] in told[line]
