@@ -62,21 +62,51 @@ def test_a_mapping_names_its_columns_and_a_constant_column_is_left_out():
     assert own.space.names == ("x", "y")
 
 
-def test_an_incomplete_grid_says_what_is_missing():
-    with pytest.raises(UsageError, match=r"1 of 4 missing, for example a=2, b=20\. Use from_arrays\(images\)"):
-        data.from_arrays(pictures(3, 2, 2), factors=[[1, 10], [1, 20], [2, 10]], names=["a", "b"])
+def test_an_incomplete_grid_is_a_table():
+    own = data.from_arrays(pictures(3, 2, 2), factors=[[1, 10], [1, 20], [2, 10]], names=["a", "b"])
+    assert own.space is None
+    assert (own.factor_names, own.factor_sizes, own.factor_kinds) == (("a", "b"), (2, 2), ("ordinal", "ordinal"))
+    assert own.factors([1, 2]).tolist() == [[0, 1], [1, 0]]
+    assert own.factors([0]).dtype == np.int64
 
 
-def test_repeated_rows_are_refused():
-    with pytest.raises(UsageError, match="1 rows repeat another, for example a=1, b=20"):
-        data.from_arrays(pictures(5, 2, 2), factors=[[1, 10], [1, 20], [2, 10], [2, 20], [1, 20]], names=["a", "b"])
+def test_repeated_rows_are_a_table():
+    rows = [[1, 10], [1, 20], [2, 10], [2, 20], [1, 20]]
+    own = data.from_arrays(pictures(5, 2, 2), factors=rows, names=["a", "b"])
+    assert own.space is None
+    assert own.factors([1, 4]).tolist() == [[0, 1], [0, 1]]
+    assert np.array_equal(own.part([4]).factors([0]), own.factors([4]))
 
 
-def test_a_table_of_continuous_values_is_refused_even_when_its_grid_is_astronomical():
+def test_measured_columns_stay_what_they_are_even_when_their_grid_is_astronomical():
     # 300 distinct values in each of 9 columns: 300**9 = 2e22 points, more than 64 bits count.
     table = np.random.default_rng(0).random((300, 9))
-    with pytest.raises(UsageError, match="missing"):
-        data.from_arrays(pictures(300, 2, 2), factors=table)
+    own = data.from_arrays(pictures(300, 2, 2), factors=table)
+    assert own.factor_sizes is None
+    assert np.array_equal(own.factors(np.arange(300)), table)
+
+
+def test_a_single_measured_column_is_no_grid_of_as_many_values():
+    own = data.from_arrays(pictures(4, 2, 2), factors=[[0.3], [0.1], [0.9], [0.4]])
+    assert own.space is None
+    assert own.factors([0, 1]).tolist() == [[0.3], [0.1]]
+
+
+def test_classes_beside_a_table_are_a_further_column_unless_one_says_the_same():
+    rows = [[0, 5], [0, 6], [1, 5], [1, 5]]
+    own = data.from_arrays(pictures(4, 2, 2), rows, labels=["x", "y", "y", "x"], names=["a", "b"])
+    assert own.factor_names == ("a", "b", "class")
+    assert own.factor_kinds[-1] == "categorical"
+    assert own.factors([0, 1])[:, 2].tolist() == [0, 1]
+    assert (own.classes, own.labels([2]).tolist()) == (("x", "y"), [1])
+    same = data.from_arrays(pictures(4, 2, 2), rows, labels=["z", "z", "x", "x"], names=["a", "b"])
+    assert same.factor_names == ("a", "b")
+
+
+def test_classes_on_a_full_grid_follow_its_order():
+    own = data.from_arrays(pictures(2, 2, 2), factors=[[1], [0]], labels=["one", "zero"])
+    assert own.space is not None
+    assert [own.classes[k] for k in own.labels()] == ["zero", "one"]
 
 
 @pytest.mark.parametrize(
@@ -97,7 +127,7 @@ def test_a_table_of_continuous_values_is_refused_even_when_its_grid_is_astronomi
         (pictures(2, 2, 2), {"factors": [[0], [0]]}, "no column of factors varies"),
         (pictures(2, 2, 2), {"factors": [[0], [1]], "names": ["a", "b"]}, "names has 2 entries"),
         (pictures(2, 2, 2), {"factors": [[0], [1]], "kinds": ["round"]}, "unknown kind of factor 'round'"),
-        (pictures(2, 2, 2), {"factors": [[0], [1]], "labels": [0, 1]}, "not both"),
+        (pictures(2, 2, 2), {"factors": [[0.5], [np.inf]]}, "contains infinity, first in row 1"),
         (pictures(2, 2, 2), {"labels": [0, 1, 2]}, r"labels must be \[2\]"),
         (pictures(2, 2, 2), {"names": ["a"]}, "describe factors"),
         (pictures(2, 2, 2), {"labels": [0, 5], "classes": ["a", "b"]}, "names 2 classes"),

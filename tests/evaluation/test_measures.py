@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from unbraid import objectives
-from unbraid.data import IndependentStream, Purpose, counter_rng, load
+from unbraid.data import IndependentStream, Purpose, counter_rng, from_arrays, load
 from unbraid.errors import UsageError
 from unbraid.evaluation import (
     Disentanglement,
@@ -131,19 +131,22 @@ def test_wrong_settings_are_refused_when_they_are_given(settings, words):
         Disentanglement(**settings)
 
 
-def test_data_without_factors_are_measured_by_the_codes_alone(tmp_path):
+def test_classes_are_a_factor_and_data_without_any_are_measured_by_the_codes_alone(tmp_path):
     data = load("digits8")
     run = train(objectives.make("vae", OPTIONS), data, out=tmp_path, steps=3, batch_size=8, progress="none")
     plan = {"metrics": ("mig", "gaussian_total_correlation"), "train": 100}
-    assert list(scores_of(run, data, plan, representation="mean")) == ["gaussian_total_correlation"]
+    assert list(scores_of(run, data, plan, representation="mean")) == list(plan["metrics"])
+    bare = from_arrays(data.images(range(200)))
+    assert list(scores_of(run, bare, plan, representation="mean")) == ["gaussian_total_correlation"]
 
 
-def test_tracks_are_measured_by_the_scores_by_rank(tmp_path):
+def test_tracks_are_measured_with_their_factors_in_bins(tmp_path):
     data = load("natural-sprites:size=8,channels=1")
     run = train(objectives.make("pcl", OPTIONS), data, out=tmp_path, steps=3, batch_size=4, progress="none")
     plan = {"metrics": ("mig", "mcc"), "train": 100, "options": {"mig": {"bins": 5}}}
     scores = scores_of(run, data, plan)  # a model without a posterior has the mean alone
-    assert list(scores) == ["mcc"]
+    assert list(scores) == ["mig", "mcc"]
+    assert scores["mig"].settings["factor_bins"] == 10
     assert len(scores["mcc"].parts["per_factor"]) == 5
     assert len(shared_codes(run, data, images=10, seed=0)[0]) == 10
     assert measure(run, data, "losses:batches=1")["losses"].scores().keys() >= {"loss"}

@@ -138,10 +138,21 @@ def test_codes_without_columns_or_rows_are_refused(entry):
 
 
 @with_factors
-def test_float_factors_and_wrong_lengths_are_refused(entry):
+def test_whole_numbers_as_floats_score_as_integers_and_measured_ones_say_their_bins(entry):
     codes, factors = sample()
-    with pytest.raises(UsageError, match="must be integers"):
-        call(entry, codes, factors.astype(float))
+    assert float(call(entry, codes, factors.astype(float))) == float(call(entry, codes, factors))
+    measured = factors + np.random.default_rng(3).random(factors.shape)
+    settings = call(entry, codes, measured).settings
+    assert (settings.get("factor_bins"), settings.get("binned_factors")) == (
+        (None, None) if entry.measured else (10, list(range(factors.shape[1])))
+    )
+    with pytest.raises(UsageError, match="NaN or infinite"):
+        call(entry, codes, np.where(factors == factors[0, 0], np.nan, factors))
+
+
+@with_factors
+def test_wrong_lengths_are_refused(entry):
+    codes, factors = sample()
     with pytest.raises(UsageError, match="differ in length"):
         call(entry, codes[:-1], factors)
     with pytest.raises(UsageError, match=r"\[n, K\]"):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from metric_toys import FactorPixels, draws, identity
 
-from unbraid.data import from_vectors
+from unbraid.data import from_arrays, from_vectors
 from unbraid.errors import UsageError
 from unbraid.metrics import METRICS, beta_vae, evaluate, factor_vae, has_no_factors, mcc, mig, score_codes
 
@@ -197,7 +197,7 @@ class Measured:
         return rng.integers(200, size=n)
 
 
-def test_measured_factors_are_scored_by_their_ranks():
+def test_measured_factors_are_scored_as_they_are_or_in_bins():
     # Both factors are monotone in the position, so one code that follows it has rank correlation 1 with either; a
     # one-to-one assignment gives the other factor the constant code: (1 + 0) / 2.
     def encode(images):
@@ -206,11 +206,39 @@ def test_measured_factors_are_scored_by_their_ranks():
 
     scores = evaluate(encode, Measured(), train=100)
     assert float(scores["mcc"]) == pytest.approx(0.5)
-    applicable = [entry.name for entry in METRICS.values() if entry.by_rank or entry.needs == "codes"]
-    assert list(scores) == applicable
     assert scores["mcc"].settings["samples"] == 100
-    with pytest.raises(UsageError, match="mig needs factors on a grid"):
-        evaluate(encode, Measured(), ["mig"], train=100)
+    assert scores["mig"].settings["factor_bins"] == 10
+    assert set(scores) | set(scores.not_possible) == {e.name for e in METRICS.values() if e.needs != "models"}
+    assert {"beta_vae", "factor_vae"} <= set(scores.not_possible)
+    with pytest.raises(KeyError, match="beta_vae is not possible: it chooses factor values itself"):
+        scores["beta_vae"]
+    assert "not possible: it chooses factor values itself" in scores._repr_html_()
+
+
+def test_a_score_that_refuses_the_sample_does_not_cost_the_others():
+    codes = np.random.default_rng(0).normal(size=(600, 3))
+    every = np.arange(600)[:, None]  # a value per sample, which InfoMEC cannot tell apart
+    scores = score_codes(codes, every, metrics=["mcc", "infomec"])
+    assert list(scores) == ["mcc"]
+    assert "600 values in 600 samples" in scores.not_possible["infomec"]
+    with pytest.raises(UsageError, match="600 values"):
+        score_codes(codes, every, metrics="infomec")
+    with pytest.raises(UsageError, match="bins must lie"):
+        score_codes(codes, every, metrics=["mcc", "mig"], options={"mig": {"bins": 1}})
+
+
+def test_classes_are_a_categorical_factor_where_there_is_no_other():
+    rng = np.random.default_rng(0)
+    labels = rng.integers(3, size=300)
+    images = np.zeros((300, 4, 4), np.uint8)
+    images[:, 0, 0] = np.array([200, 3, 90])[labels]  # no order of the classes
+    own = from_arrays(images, labels=labels)
+    scores = evaluate(lambda x: x[:, 0, 0].astype(float), own, ["mig", "mcc"], train=200, test=100)
+    # The code tells the class: correlation ratio 1, all of its entropy.
+    assert float(scores["mcc"]) == pytest.approx(1)
+    assert float(scores["mig"]) == pytest.approx(1)
+    assert scores["mcc"].settings["kinds"] == ["categorical"]
+    assert not has_no_factors(own)
 
 
 def test_a_part_is_scored_as_its_table_of_factors_is():

@@ -6,7 +6,7 @@ import pytest
 from metric_toys import draws, grid
 
 from unbraid.errors import UsageError
-from unbraid.metrics import Score, infomec, mig
+from unbraid.metrics import Score, Scores, infomec, mig
 from unbraid.metrics._score import check_arrays, check_codes, check_factors, check_kinds, split
 
 
@@ -56,7 +56,8 @@ def test_bad_codes_are_named(codes, message):
     ("factors", "message"),
     [
         (np.zeros(3, int), r"factors must be \[n, K\].*got shape \(3,\)"),
-        (np.zeros((3, 2)), "must be integers.*got dtype float64.*np.quantile"),
+        (np.full((3, 2), 0.5), "must be integers.*got float64"),
+        (np.array([["a"], ["b"]]), "must be numbers, got dtype <U1"),
         (np.array([[0, 4], [1, 4]]), "factor 1 .*single value 4 in all 2 samples"),
     ],
 )
@@ -157,3 +158,29 @@ def test_a_factor_with_a_value_per_sample_is_refused_where_each_value_is_a_class
     factors = np.stack([np.arange(600), np.arange(600) % 2], axis=1)
     with pytest.raises(UsageError, match="factor 0 takes 600 values in 600 samples"):
         infomec(factors + 0.0, factors)
+
+
+def test_infinity_and_its_sign_come_back_from_json():
+    score = Score(
+        "x",
+        math.inf,
+        -math.inf,
+        {"live": math.inf, "row": np.array([1.0, -math.inf, math.nan]), "table": np.array([[math.inf, 0.0]])},
+    )
+    back = Score.from_json(json.loads(json.dumps(score.to_json(), allow_nan=False)))
+    assert (back.value, back.ceiling, back.parts["live"]) == (math.inf, -math.inf, math.inf)
+    np.testing.assert_array_equal(back.parts["row"], score.parts["row"])
+    np.testing.assert_array_equal(back.parts["table"], score.parts["table"])
+
+
+def test_a_value_above_its_ceiling_is_printed_with_the_reason():
+    assert repr(Score("sap", 0.43, 0.27)).startswith("sap 0.43 (above the 0.27 of a perfect code")
+    assert repr(Score("mig", 0.9001, 0.9)) == "mig 0.90 of 0.90"
+
+
+def test_tables_of_scores_escape_names():
+    page = Scores({"<b>": Score("<b>", 0.43, 0.27)}, {"<i>": "a < b"})._repr_html_()
+    assert "<b>" not in page
+    assert "<i>" not in page
+    assert "0.43*" in page
+    assert "a &lt; b" in page

@@ -131,19 +131,22 @@ def _evaluate_run(
     from unbraid.data import load
     from unbraid.evaluation import Disentanglement, Summary, measure, representations_of
     from unbraid.files import write_json
-    from unbraid.metrics import allowed_metrics
+    from unbraid.metrics import METRICS, allowed_metrics, impossible_metrics
     from unbraid.training import open_run
 
     run = open_run(path)
     dataset = load(data) if data else run.data()
+    impossible: dict[str, str] = {}
     scored = next((one.representations for one in asked if isinstance(one, Disentanglement)), ())
     if scored and representations_of(run):
         kinds = [kind for kind in scored if kind in representations_of(run)]
         if not kinds:
             raise UsageError(f"{path}: {run.objective.name} has no {scored[0]} codes; give --representation mean")
         representation = cast(Any, representation if representation in kinds else kinds[0])
+        impossible = {} if names == "none" else impossible_metrics(names, dataset)
         if names not in ("all", "none"):
-            allowed_metrics(names, dataset, representation, by_name=True)
+            left = [name for name in names if METRICS[name].name not in impossible]
+            allowed_metrics(left or names, dataset, representation, by_name=True)
     with _status(quiet) as clock:
         answers = measure(run, dataset, asked, seed=seed, again=again, progress=clock)
     if asked and not answers:
@@ -182,7 +185,8 @@ def _evaluate_run(
         if summary is not None:
             print_summary(summary)
         for kind, of_kind in coded.items():
-            print_scores(of_kind, clock.seconds, f"{kind} codes" if len(coded) > 1 else None)
+            kind_heading = f"{kind} codes" if len(coded) > 1 else None
+            print_scores(of_kind, clock.seconds, kind_heading, impossible, dataset.factor_names)
         for answer in others.values():
             print_rows(answer)
         if names == "all" and "disentanglement" in answers:
@@ -263,9 +267,11 @@ def _as_json(answer: Measured) -> dict[str, Any]:
 
 
 def _tell_what_needs_factors(dataset: ImageDataset, scores: Mapping[str, Score]) -> None:
-    from unbraid.metrics import has_no_factors
+    from unbraid.metrics import has_no_factors, scored_by
 
     name = dataset.name
+    if scored_by(dataset) == "class":
+        print(f"Scores compare codes with the one factor that {name} knows: the class of each image.")
     if has_no_factors(dataset):
         others = "The other scores" if scores else "Scores"
         print(f"{others} need factors, and {name} has none that vary: {_GIVE_FACTORS}")
@@ -276,10 +282,14 @@ def _draw_matrices(
 ) -> None:
     from unbraid.report import save_matrices
 
-    matrices = {title: scores[name].parts[part] for title, (name, part) in MATRICES.items() if name in scores}
-    if matrices and dataset.has_factors:
+    matrices = {
+        title: scores[name].parts[part]
+        for title, (name, part) in MATRICES.items()
+        if part in getattr(scores.get(name), "parts", {})
+    }
+    if matrices and (dataset.has_factors or dataset.has_labels):
         # In a part some factors may stand still; scores leave them out and say which ones they kept.
-        kept = next(iter(scores.values())).settings.get("factors", dataset.factor_names)
+        kept = next(iter(scores.values())).settings.get("factors", dataset.factor_names or ("class",))
         save_matrices(matrices, kept, path / "factors.png", kl_per_latent)
         if not quiet:
             print(f"wrote {path / 'factors.png'}")
@@ -322,6 +332,6 @@ def _score_file(path: Path, names: Any, seed: int, json: bool) -> None:
     if json:
         print(json_module.dumps({name: score.to_json() for name, score in scores.items()}, allow_nan=False))
         return
-    print_scores(scores, clock.seconds)
+    print_scores(scores, clock.seconds, not_possible=scores.not_possible)
     if names == "all" and factors is None:
         print(f"The other scores need factors: put an array 'factors' [n, K] into {path}.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -68,26 +68,75 @@ def print_summary(summary: Summary) -> None:
         console.print("KL per latent: " + "  ".join(f"z{j} {kl_per_latent[j]:.2f}" for j in active))
 
 
-def print_scores(scores: Mapping[str, Score], seconds: Mapping[str, float], heading: str | None = None) -> None:
-    """Values, ceilings and how long each took; nothing for one that was read."""
+def print_scores(
+    scores: Mapping[str, Score],
+    seconds: Mapping[str, float],
+    heading: str | None = None,
+    not_possible: Mapping[str, str] | None = None,
+    factors: Sequence[str] = (),
+) -> None:
+    """Values, ceilings and how long each took (nothing for one that was read); below, what the numbers hide.
+
+    ``factors`` are the names behind the columns that settings number.
+    """
     from rich.console import Console
     from rich.table import Table
 
-    if not scores:
+    from unbraid.metrics import ABOVE, above_ceiling
+
+    refused = dict(not_possible or {})
+    refused |= {name: s.settings["not_possible"] for name, s in scores.items() if "not_possible" in s.settings}
+    scores = {name: score for name, score in scores.items() if name not in refused}
+    if not scores and not refused:
         return
     table = Table(box=None, pad_edge=False, header_style="bold", title=heading, title_justify="left")
     for column, side in (("score", "left"), ("value", "right"), ("ceiling", "right"), ("seconds", "right")):
         table.add_column(column, justify=side)  # type: ignore[arg-type]
     for name, score in scores.items():
+        mark = "*" if above_ceiling(score, 3) else ""
         table.add_row(
             name,
-            f"{score.value:.3f}",
+            f"{score.value:.3f}{mark}",
             "-" if score.ceiling is None or math.isnan(score.ceiling) else f"{score.ceiling:.3f}",
             f"{seconds[name]:.2f}" if name in seconds else "-",
         )
+        if "live" in score.parts:
+            table.add_row(f"  of its {score.parts['live_codes']} live codes", f"{score.parts['live']:.3f}", "-", "-")
     console = Console()
     console.print()
-    console.print(table)
+    if scores:
+        console.print(table)
+    for name, why in refused.items():
+        console.print(f"{name} not possible: {why}", markup=False, highlight=False)
+    if any(above_ceiling(score, 3) for score in scores.values()):
+        console.print(f"* {ABOVE}", markup=False, highlight=False)
+    if any("live" in score.parts for score in scores.values()):
+        console.print(_LIVE, markup=False, highlight=False)
+    _print_bins(scores, factors)
+
+
+_LIVE = (
+    "Live codes have a standard deviation of at least 0.05 of the largest. Dead ones are faint functions of the others "
+    "and count as much as these in the correlation of all codes: read the value of the live ones."
+)
+
+
+def _print_bins(scores: Mapping[str, Score], factors: Sequence[str]) -> None:
+    """Which scores saw measured factors cut into bins."""
+    from rich.console import Console
+
+    cut = {name: score.settings for name, score in scores.items() if score.settings.get("factor_bins")}
+    if not cut:
+        return
+    one = next(iter(cut.values()))
+    kept = one.get("factors") or factors
+    names = [str(kept[k]) if k < len(kept) else f"factor {k}" for k in one["binned_factors"]]
+    Console().print(
+        f"Measured factors ({', '.join(names)}) were cut into {one['factor_bins']} bins of equal counts for "
+        f"{', '.join(cut)}.",
+        markup=False,
+        highlight=False,
+    )
 
 
 def print_metrics() -> None:

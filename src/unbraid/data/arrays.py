@@ -5,11 +5,12 @@ from typing import Protocol
 
 import numpy as np
 
-from unbraid.data.dataset import Card, FactorDataset, ImageDataset, LabelledDataset, Shape
-from unbraid.data.space import FactorSpace, check_index
+from unbraid.data.dataset import Card, FactorDataset, ImageDataset, Index, LabelledDataset, Shape
+from unbraid.data.grid import FactorTable
+from unbraid.data.space import FactorSpace, Kind, check_index
 from unbraid.errors import UsageError
 
-__all__ = ["ArrayFactors", "ArrayImages", "ArrayLabels", "Held", "HeldArray"]
+__all__ = ["ArrayFactors", "ArrayImages", "ArrayLabels", "ArrayTable", "Held", "HeldArray"]
 
 
 class Held(Protocol):
@@ -85,9 +86,18 @@ class ArrayLabels(_OverHeld, LabelledDataset):
 
 
 class ArrayFactors(_OverHeld, FactorDataset):
-    """Images in the order of a factor grid, last factor fastest."""
+    """Images in the order of a factor grid, last factor fastest; ``labels`` and ``classes`` if they also have those."""
 
-    def __init__(self, held: Held, space: FactorSpace, *, name: str = "own", card: Card | None = None) -> None:
+    def __init__(
+        self,
+        held: Held,
+        space: FactorSpace,
+        *,
+        labels: np.ndarray | None = None,
+        classes: Sequence[str] = (),
+        name: str = "own",
+        card: Card | None = None,
+    ) -> None:
         if len(space) != len(held):
             raise UsageError(
                 f"data set {name!r} has {len(held):,} images where the factors "
@@ -95,4 +105,53 @@ class ArrayFactors(_OverHeld, FactorDataset):
                 f"make {len(space):,}"
             )
         self.held, self.shape, self.name, self.space = held, held.shape, name, space
+        self._labels, self.classes = labels, tuple(classes)
         self.card = card or Card(name)
+
+    def labels(self, index: Index | None = None) -> np.ndarray:
+        return _taken(self._labels, index, len(self)) if self._labels is not None else super().labels(index)
+
+
+class ArrayTable(_OverHeld):
+    """Images with a row of factors each, in any combinations and as often as they come: no grid."""
+
+    def __init__(
+        self,
+        held: Held,
+        table: FactorTable,
+        *,
+        labels: np.ndarray | None = None,
+        classes: Sequence[str] = (),
+        name: str = "own",
+        card: Card | None = None,
+    ) -> None:
+        self.held, self.shape, self.name = held, held.shape, name
+        self._table, self._values, self._labels, self.classes = table, table.values, labels, tuple(classes)
+        self.card = card or Card(name)
+
+    def __len__(self) -> int:
+        return len(self.held)
+
+    @property
+    def factor_names(self) -> tuple[str, ...]:
+        return self._table.names
+
+    @property
+    def factor_sizes(self) -> tuple[int, ...] | None:
+        if self._table.measured:
+            return None
+        return tuple(int(column.max()) + 1 for column in self._table.columns)
+
+    @property
+    def factor_kinds(self) -> tuple[Kind, ...]:
+        return self._table.kinds
+
+    def factors(self, index: Index) -> np.ndarray:
+        return _taken(self._values, index, len(self))
+
+    def labels(self, index: Index | None = None) -> np.ndarray:
+        return _taken(self._labels, index, len(self)) if self._labels is not None else super().labels(index)
+
+
+def _taken(values: np.ndarray, index: Index | None, count: int) -> np.ndarray:
+    return values if index is None else values[check_index(index, count)]

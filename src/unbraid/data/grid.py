@@ -1,37 +1,97 @@
-"""From a table of factor values to the grid it fills."""
+"""From a table of factor values to numbers, and to the grid that it fills where it fills one."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 
 from unbraid.data.space import FactorSpace, Kind
-from unbraid.errors import UsageError
+from unbraid.errors import UsageError, unknown_name
 
-__all__ = ["grid_of", "plain_column"]
+__all__ = ["FactorTable", "plain_column", "read_table"]
 
 
-def grid_of(
+@dataclass(frozen=True)
+class FactorTable:
+    """A table of factors whose columns all vary: names, kinds, and per column numbers of values or measurements."""
+
+    names: tuple[str, ...]
+    kinds: tuple[Kind, ...]
+    columns: tuple[np.ndarray, ...]
+    """Each int64 ``[n]`` (values numbered as they sort) or float64 ``[n]`` (as measured)."""
+
+    @property
+    def measured(self) -> bool:
+        """Whether a column lies on a continuum."""
+        return any(column.dtype.kind == "f" for column in self.columns)
+
+    @property
+    def values(self) -> np.ndarray:
+        """The whole table ``[n, K]``: int64, or float64 if a column was measured."""
+        return np.stack(self.columns, axis=1)
+
+    def grid(self) -> tuple[FactorSpace, np.ndarray | None] | None:
+        """The space, and where each point's image lies unless they are in its order; ``None`` if this is no full grid.
+
+        A grid has every combination of the values once. Floats may be values of one, unless each occurs only once.
+        """
+        numbered = [np.unique(column, return_inverse=True) for column in self.columns]
+        sizes = tuple(len(values) for values, _ in numbered)
+        rows = len(self.columns[0])
+        if prod(sizes) != rows or (self.measured and len(sizes) == 1):
+            return None
+        space = FactorSpace(self.names, sizes, self.kinds)
+        position = space.index(np.stack([where for _, where in numbered], axis=1))
+        if np.array_equal(position, np.arange(rows)):
+            return space, None
+        order = np.argsort(position)
+        return (space, order) if np.array_equal(position[order], np.arange(rows)) else None
+
+    def with_column(self, name: str, column: np.ndarray) -> "FactorTable":
+        """The table with one more, categorical column; as it is if a column says the same already."""
+        known = any(_same_groups(column, own) for own in self.columns)
+        if known or name in self.names or np.ptp(column) == 0:
+            return self
+        return FactorTable((*self.names, name), (*self.kinds, "categorical"), (*self.columns, column))
+
+
+def read_table(
     factors: np.ndarray | Sequence | Mapping[str, Sequence],
     count: int,
     names: Sequence[str] | None,
     kinds: Sequence[Kind] | None,
-) -> tuple[FactorSpace, np.ndarray | None]:
-    """The space of a factor table and, unless they are in grid order already, where each grid point's image lies."""
+) -> FactorTable:
+    """A table of factors from whatever holds one; a column that never changes is left out."""
     names, columns = _columns(factors, count, names)
     usual: list[Kind] = ["categorical" if column.dtype.kind in "US" else "ordinal" for column in columns]
     chosen = usual if kinds is None else list(kinds)
     if len(chosen) != len(columns):
         raise UsageError(f"kinds has {len(chosen)} entries where factors has {len(columns)} columns")
-    found = [np.unique(column, return_inverse=True) for column in columns]
-    kept = [k for k in range(len(columns)) if len(found[k][0]) > 1]
+    for kind in chosen:
+        if kind not in ("ordinal", "categorical", "periodic"):
+            raise unknown_name("kind of factor", str(kind), ("ordinal", "categorical", "periodic"))
+    if len(set(names)) != len(names):
+        raise UsageError(f"factor names repeat: {tuple(names)}")
+    kept = [k for k in range(len(columns)) if (columns[k] != columns[k][0]).any()]
     if not kept:
         raise UsageError("no column of factors varies; use from_arrays(images) for images without factors")
-    space = FactorSpace(
-        tuple(names[k] for k in kept), tuple(len(found[k][0]) for k in kept), tuple(chosen[k] for k in kept)
+    return FactorTable(
+        tuple(names[k] for k in kept), tuple(chosen[k] for k in kept), tuple(_numbers(columns[k]) for k in kept)
     )
-    order = _order(space, np.stack([found[k][1] for k in kept], axis=1), [found[k][0] for k in kept])
-    return space, order
+
+
+def _numbers(column: np.ndarray) -> np.ndarray:
+    """Measurements as they are; whole numbers and text numbered from 0 in their order."""
+    if column.dtype.kind == "f" and not (column == np.rint(column)).all():
+        return column.astype(np.float64)
+    return np.unique(column, return_inverse=True)[1].reshape(-1).astype(np.int64)
+
+
+def _same_groups(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether two columns divide the rows into the same groups."""
+    pairs = len(np.unique(np.stack([a, b], axis=1), axis=0))
+    return pairs == len(np.unique(a)) == len(np.unique(b))
 
 
 def _columns(
@@ -56,34 +116,6 @@ def _columns(
     return names, [plain_column(column, f"factor {name!r}") for name, column in zip(names, columns, strict=True)]
 
 
-def _order(space: FactorSpace, numbers: np.ndarray, values: list[np.ndarray]) -> np.ndarray | None:
-    points, rows = prod(space.sizes), len(numbers)
-    if points == rows:
-        position = space.index(numbers)
-        if np.array_equal(position, np.arange(rows)):
-            return None
-        order = np.argsort(position)
-        if np.array_equal(position[order], np.arange(rows)):
-            return order
-    raise _gaps(space, numbers, values, points)
-
-
-def _gaps(space: FactorSpace, numbers: np.ndarray, values: list[np.ndarray], points: int) -> UsageError:
-    unique, counts = np.unique(numbers, axis=0, return_counts=True)
-    missing, repeats = points - len(unique), len(numbers) - len(unique)
-    what = [f"{missing:,} of {points:,} missing"] * bool(missing) + [f"{repeats:,} rows repeat another"] * bool(repeats)
-    example = unique[counts.argmax()]
-    if missing and points <= 1 << 62:  # rows are sorted as the grid is: the first that is out of step shows the gap
-        steps = space.index(unique) != np.arange(len(unique))
-        example = space.factors([int(steps.argmax()) if steps.any() else len(unique)])[0]
-    shown = ", ".join(f"{name}={value[k]}" for name, value, k in zip(space.names, values, example, strict=True))
-    return UsageError(
-        f"factors must hold every combination of their values ({' x '.join(map(str, space.sizes))}) once: "
-        f"{', '.join(what)}, for example {shown}. Use from_arrays(images) for images without a full grid, "
-        "or from_arrays(images, labels=one_column)"
-    )
-
-
 def plain_column(values: np.ndarray, what: str) -> np.ndarray:
     """A column as numbers or text."""
     if values.dtype == object:
@@ -95,6 +127,8 @@ def plain_column(values: np.ndarray, what: str) -> np.ndarray:
         values = np.array(entries)
     if values.dtype == object or values.dtype.kind not in "biufUS":
         raise UsageError(f"{what} must be numbers or text, got {values.dtype}")
-    if values.dtype.kind == "f" and np.isnan(values).any():
-        raise UsageError(f"{what} contains NaN, first in row {int(np.isnan(values).argmax())}")
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        first = int((~np.isfinite(values)).argmax())
+        word = "NaN" if np.isnan(values[first]) else "infinity"
+        raise UsageError(f"{what} contains {word}, first in row {first}; leave those images out")
     return values

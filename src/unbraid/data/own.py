@@ -6,11 +6,11 @@ from typing import Any, cast
 
 import numpy as np
 
-from unbraid.data.arrays import ArrayFactors, ArrayImages, ArrayLabels, HeldArray
+from unbraid.data.arrays import ArrayFactors, ArrayImages, ArrayLabels, ArrayTable, HeldArray
 from unbraid.data.dataset import Card, ImageDataset
 from unbraid.data.files.converted import converted
 from unbraid.data.files.npz import array_names, is_large, read_array, stream_rows
-from unbraid.data.grid import grid_of, plain_column
+from unbraid.data.grid import plain_column, read_table
 from unbraid.data.space import Kind
 from unbraid.errors import UsageError
 from unbraid.paths import user_path
@@ -31,11 +31,14 @@ def from_arrays(
 ) -> ImageDataset:
     """A data set from images ``[n, h, w]`` or ``[n, h, w, c]``: uint8, bool, or floats in [0, 1].
 
-    With ``factors``, a table ``[n, K]`` or a mapping from names to columns, it is a :class:`FactorDataset`: every
-    combination of the values found must occur once, in any order; values may be numbers or text and are numbered as
-    they sort. ``names`` and ``kinds`` (``ordinal`` unless said otherwise, ``categorical`` for text) describe the
-    columns; a column that never changes is left out. With ``labels`` ``[n]`` it is a :class:`LabelledDataset`,
-    otherwise images alone. Bytes that are all 0 or 1 are black and white.
+    With ``factors``, a table ``[n, K]`` or a mapping from names to columns, codes can be scored against them. Any table
+    will do: rows may repeat and combinations may be missing. If every combination of the values occurs once, in any
+    order, it is a :class:`FactorDataset`, and the scores that choose factor values themselves apply too. Whole numbers
+    and text are numbered as they sort; other floats stay as they were measured. ``names`` and ``kinds`` (``ordinal``
+    unless said otherwise, ``categorical`` for text) describe the columns; one that never changes is left out.
+
+    With ``labels`` ``[n]`` images have classes. Scores take the class for a factor; beside a table that is no full grid
+    it becomes a further column, ``class``. Bytes that are all 0 or 1 are black and white.
 
     >>> pixels = np.zeros((6, 8, 8), dtype=np.uint8)
     >>> data = from_arrays(pixels, factors=[[x, y] for y in range(3) for x in (10, 20)], names=["x", "y"])
@@ -43,15 +46,19 @@ def from_arrays(
     ((2, 3), 6)
     """
     pixels = _pixels(images)
-    if factors is not None and labels is not None:
-        raise UsageError("give factors or labels, not both; a label can be one column of the factors")
+    numbers, found = (None, []) if labels is None else _classes(labels, len(pixels), classes)
     if factors is not None:
-        space, order = grid_of(factors, len(pixels), names, kinds)
-        return ArrayFactors(HeldArray(pixels, order=order), space, name=name, card=card)
+        table = read_table(factors, len(pixels), names, kinds)
+        if (grid := table.grid()) is not None:
+            space, order = grid
+            sorted_labels = numbers if numbers is None or order is None else numbers[order]
+            held = HeldArray(pixels, order=order)
+            return ArrayFactors(held, space, labels=sorted_labels, classes=found, name=name, card=card)
+        table = table if numbers is None else table.with_column("class", numbers)
+        return ArrayTable(HeldArray(pixels), table, labels=numbers, classes=found, name=name, card=card)
     if names is not None or kinds is not None:
         raise UsageError("names and kinds describe factors; give factors=[n, K] too")
-    if labels is not None:
-        numbers, found = _classes(labels, len(pixels), classes)
+    if numbers is not None:
         return ArrayLabels(HeldArray(pixels), numbers, found, name=name, card=card)
     return ArrayImages(HeldArray(pixels), name=name, card=card)
 
@@ -62,7 +69,8 @@ def from_npz(
     """A data set from an npz file, never unpickling.
 
     Arrays: ``imgs`` or ``images``; then, if there are any, ``latents_classes``, ``factors`` or ``latents_values``
-    (in this order of preference) or ``labels``; ``names`` if the factors have names. Other arrays are ignored.
+    (in this order of preference) or ``labels``, or both if the factors are no full grid; ``names`` and ``kinds`` of the
+    factors and the names of ``classes`` if they have any. Other arrays are ignored.
     Written by ``np.savez`` (not ``savez_compressed``) the images stay on disk and are read batch by batch.
     """
     path = Path(path)
@@ -79,12 +87,17 @@ def from_npz(
         raise UsageError(f"{path} holds no array 'imgs' or 'images', only: {', '.join(found) or 'nothing'}")
     images = _unpacked(path, key) if is_large(path, key) else read_array(path, key)
     factors = first("latents_classes", "factors", "latents_values")
-    labels = first("labels") if factors is None else None
+    labels = first("labels")
+    if labels is not None and factors is not None and read_table(factors, len(factors), None, None).grid() is not None:
+        labels = None  # on a full grid they are one of its factors
     if names is None and factors is not None and (written := first("names")) is not None:
         names = [str(text) for text in np.atleast_1d(written)]
-    return from_arrays(
-        images, factors, labels, names=names, kinds=kinds, name=path.stem, card=Card(path.name, source=str(path))
-    )
+    if kinds is None and factors is not None and (written := first("kinds")) is not None:
+        kinds = cast(list[Kind], [str(text) for text in np.atleast_1d(written)])
+    written = first("classes") if labels is not None else None
+    classes = None if written is None else [str(text) for text in np.atleast_1d(written)]
+    card = Card(path.name, source=str(path))
+    return from_arrays(images, factors, labels, names=names, kinds=kinds, classes=classes, name=path.stem, card=card)
 
 
 def is_path(name: str) -> bool:

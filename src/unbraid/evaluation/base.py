@@ -68,6 +68,10 @@ class Measure:
         """What this model on these data would need, in words, where it does not apply."""
         return self.needs or "what its applies(run, data) asks for"
 
+    def version_on(self, data: ImageDataset) -> int:
+        """The version on these data, for a change that gives another answer on some data only."""
+        return self.version
+
     def made_of(self) -> Mapping[str, Any]:
         """Classes and functions that compute it, by name: the source of own ones is a part of what was asked."""
         return {self.name: type(self)}

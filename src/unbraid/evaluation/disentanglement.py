@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from unbraid.errors import UsageError, unknown_name
 from unbraid.evaluation.base import Measure, Row, Scores, register, say
 from unbraid.evaluation.models import representations_of
-from unbraid.metrics import METRICS, allowed_metrics, evaluate
+from unbraid.metrics import METRICS, Score, allowed_metrics, evaluate, scored_by
 
 if TYPE_CHECKING:
     from unbraid.data import ImageDataset
@@ -25,7 +26,7 @@ CLOCKS = ("seconds", "encoding_seconds")
 @register("disentanglement")
 @dataclass(frozen=True)
 class Disentanglement(Measure):
-    """Scores of the codes that the data allow: by rank on measured factors, of the codes alone without factors.
+    """Scores of the codes that the data allow; without factors those of the codes alone.
 
     The defaults are those of Locatello et al. (2019).
     """
@@ -65,6 +66,10 @@ class Disentanglement(Measure):
     def made_of(self) -> Mapping[str, Any]:
         return {**super().made_of(), **{name: METRICS[name].function for name in self.metrics}}
 
+    def version_on(self, data: ImageDataset) -> int:
+        # Of classes and measured factors earlier answers knew little.
+        return 2 if scored_by(data) == "class" or data.factor_sizes is None else self.version
+
     def applies(self, run: Run, data: ImageDataset) -> bool:
         return bool(representations_of(run))
 
@@ -90,4 +95,7 @@ class Disentanglement(Measure):
             seed=seed,
             progress=say,
         )
-        return {name: score.without_settings(*CLOCKS) for name, score in found.items()}
+        refused = {
+            name: Score(name, math.nan, settings={"not_possible": why}) for name, why in found.not_possible.items()
+        }
+        return {**{name: score.without_settings(*CLOCKS) for name, score in found.items()}, **refused}

@@ -37,7 +37,7 @@ from unbraid.evaluation.base import (
 )
 from unbraid.evaluation.models import as_run, describe_run, fingerprint_data
 from unbraid.files import open_append, replace_file, write_json
-from unbraid.metrics import Score
+from unbraid.metrics import Score, number_of, number_to_json
 from unbraid.options import Named
 
 if TYPE_CHECKING:
@@ -177,13 +177,18 @@ class _Store:
     """Where the answers of one run on some data lie."""
 
     def __init__(self, run: Run, data: ImageDataset, seed: int) -> None:
-        self.folder = run.path / FOLDER
+        self.folder, self.data = run.path / FOLDER, data
         self.about: dict[str, Any] = {"seed": seed, "data": fingerprint_data(data), "run": describe_run(run)}
 
     def record(self, asked: Measure) -> dict[str, Any]:
         """All that the answer depends on."""
         sources = {name: text for name, thing in asked.made_of().items() if (text := _own_source(thing))}
-        about = {"measure": asked.name, "version": asked.version, "settings": settings_of(asked), **self.about}
+        about = {
+            "measure": asked.name,
+            "version": asked.version_on(self.data),
+            "settings": settings_of(asked),
+            **self.about,
+        }
         return {**about, "sources": sources} if sources else about
 
     def path(self, asked: Measure, suffix: str = ".json") -> Path:
@@ -313,7 +318,7 @@ def _plain_condition(asked: Measure, condition: Condition) -> dict[str, Any]:
 
 def _to_json(scores: Scores) -> dict[str, Any]:
     return {
-        name: score.to_json() if isinstance(score, Score) else (float(score) if math.isfinite(score) else None)
+        name: score.to_json() if isinstance(score, Score) else number_to_json(float(score))
         for name, score in scores.items()
     }
 
@@ -322,7 +327,7 @@ def _from_json(scores: Mapping[str, Any]) -> dict[str, Score | float]:
     def read(score: Any) -> Score | float:
         if isinstance(score, Mapping):
             return Score.from_json(score)
-        return math.nan if score is None else float(score)
+        return number_of(score)
 
     return {name: read(score) for name, score in scores.items()}
 

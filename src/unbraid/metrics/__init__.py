@@ -2,8 +2,9 @@
 
 from unbraid.metrics._evaluate import evaluate, score_codes
 from unbraid.metrics._registry import METRICS, Metric, register
-from unbraid.metrics._score import Score
-from unbraid.metrics._source import allowed_metrics, has_no_factors
+from unbraid.metrics._score import Score, number_of, number_to_json
+from unbraid.metrics._scores import ABOVE, Scores, above_ceiling
+from unbraid.metrics._source import allowed_metrics, has_no_factors, impossible_metrics, scored_by
 from unbraid.metrics._titles import title_of
 from unbraid.metrics.beta_vae import beta_vae
 from unbraid.metrics.correlation import (
@@ -31,9 +32,12 @@ from unbraid.metrics.udr import udr
 from unbraid.registry import import_modules
 
 __all__ = [
+    "ABOVE",
     "METRICS",
     "Metric",
     "Score",
+    "Scores",
+    "above_ceiling",
     "allowed_metrics",
     "beta_vae",
     "dci",
@@ -46,6 +50,7 @@ __all__ = [
     "factor_vae",
     "gaussian_total_correlation",
     "has_no_factors",
+    "impossible_metrics",
     "infomec",
     "irs",
     "jemmig",
@@ -53,11 +58,14 @@ __all__ = [
     "mig",
     "mig_sup",
     "modularity",
+    "number_of",
+    "number_to_json",
     "pairwise_mutual_information",
     "r2",
     "register",
     "sap",
     "score_codes",
+    "scored_by",
     "title_of",
     "udr",
     "wasserstein_correlation",

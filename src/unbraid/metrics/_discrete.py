@@ -50,11 +50,14 @@ def bin_codes(codes: np.ndarray, bins: int = 20, binning: Binning = "width") -> 
 
 
 def distinct(column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The sorted distinct values of integers, and each entry's position among them.
+    """The sorted distinct values of numbers, and each entry's position among them.
 
     The same as ``np.unique`` with the inverse; where the values lie close together, as indices do, a table of those
     that occur replaces the sorting.
     """
+    if column.dtype.kind == "f":
+        values, where = np.unique(column, return_inverse=True)
+        return values, where.reshape(-1)
     low, high = int(column.min()), int(column.max())
     if high - low > 4 * len(column) + 1_000:
         values, where = np.unique(column, return_inverse=True)

@@ -22,6 +22,7 @@ from unbraid.metrics._encode import (
 from unbraid.metrics._interventions import draw_groups, draw_pairs
 from unbraid.metrics._registry import METRICS, Metric, Needs, choose
 from unbraid.metrics._score import Score, check_arrays, check_codes, check_kinds, generator
+from unbraid.metrics._scores import Scores
 from unbraid.metrics._source import PlainData, source_of, without_factors
 from unbraid.metrics.beta_vae import score_pairs
 from unbraid.metrics.factor_vae import score_groups
@@ -51,7 +52,7 @@ def evaluate(
     seed: int = 0,
     batch_size: int = 1024,
     progress: Callable[[str], None] | None = None,
-) -> dict[str, Score]:
+) -> Scores:
     """Scores of an encoder on a data set, by name; every distinct image is encoded once and serves all of them.
 
     ``run_or_encode`` is a run or a function from uint8 images ``[n, h, w, c]`` to codes ``[n, d]``. All images are
@@ -66,19 +67,24 @@ def evaluate(
     ``{"mig": {"bins": 40}}``. ``progress`` is told what is being done, while encoding after every batch. Each score's
     settings tell its ``seconds`` and the time spent encoding.
 
-    On a part of a data set, whose factors are no full grid, all scores of samples apply, but not the two that choose
-    factor values themselves; factors that do not vary among the images drawn are left out, and the setting ``factors``
-    names the others. On data with measured, continuous factors (as tracks have them) only the scores that look at
-    ranks and those of the codes alone apply. On data without factors, or with all of them fixed, only the scores of
-    the codes alone apply, and none to a single image.
+    Where factors are known but no full grid (a part of a data set, a table of one's own) all scores of samples apply,
+    but not the two that choose factor values themselves; factors that do not vary among the images drawn are left out,
+    and the setting ``factors`` names the others. Measured, continuous factors are taken as they are by ``mcc``, ``r2``
+    and ``disentanglement_score`` and cut into ten bins of equal counts for all others, which say so in their settings.
+    Where there are classes and no factors, the class is the factor, a categorical one. On data without either, or with
+    all factors fixed, only the scores of the codes alone apply, and none to a single image.
+
+    The result's ``not_possible`` tells which of the scores could not be had, and why; it is an error if it is all.
     """
     chosen = choose(metrics, (*_FROM_CODES, "interventions"))
     _refuse_models(chosen)
     source = source_of(data)
-    chosen = source.applicable(chosen, representation, by_name=metrics != "all")
+    impossible = source.impossible(chosen)
+    left = [entry for entry in chosen if entry.name not in impossible]
+    chosen = source.applicable(left or chosen, representation, by_name=metrics != "all")
     extra = _check_options(options, chosen)
     if not chosen:
-        return {}
+        return Scores()
     tested = source.space is not None or any(entry.needs == "train and test" for entry in chosen)
     if train < 2 or (tested and min(test, batch) < 2):
         asked = "train, test and batch" if tested else "train"
@@ -112,29 +118,48 @@ def evaluate(
         about["factors"] = [source.names[k] for k in varying]
     sample: _Sample = (parts["train"][:], factors.get("train"))
     held_out = (parts["test"][:], factors["test"]) if "test" in factors else None
-    scores: dict[str, Score] = {}
-    for entry in chosen:
-        say(entry.name)
-        began = time.perf_counter()
+    kinds = tuple(source.kinds[k] for k in varying) if use_kinds or source.by_class else None
+
+    def score(entry: Metric) -> Score:
+        own = extra.get(entry.name, {})
         if entry.name == "beta_vae":
             assert pairs is not None
             assert space is not None
-            settings: dict[str, Any] = {"rescale": False, **extra.get(entry.name, {})}
-            score = score_pairs(parts["pairs"], pairs, space, train=learn, seed=seed, **settings)
-        elif entry.name == "factor_vae":
+            settings: dict[str, Any] = {"rescale": False, **own}
+            return score_pairs(parts["pairs"], pairs, space, train=learn, seed=seed, **settings)
+        if entry.name == "factor_vae":
             assert groups is not None
             assert space is not None
-            settings = {"min_std": 0.05, "relative": False, **extra.get(entry.name, {})}
-            score = score_groups(parts["groups"], groups, space, train=learn, seed=seed, **settings)
+            settings = {"min_std": 0.05, "relative": False, **own}
+            return score_groups(parts["groups"], groups, space, train=learn, seed=seed, **settings)
+        return entry.score(*sample, test=held_out, kinds=kinds, seed=seed, options=own)
+
+    return _score_all(chosen, score, extra, impossible, say, about)
+
+
+def _score_all(
+    chosen: Sequence[Metric],
+    score: Callable[[Metric], Score],
+    extra: Mapping[str, Mapping[str, Any]],
+    impossible: Mapping[str, str],
+    say: Callable[[str], None],
+    about: Mapping[str, Any],
+) -> Scores:
+    """Each score and how long it took. One that refuses the sample does not cost the others, unless none is left."""
+    scores = Scores(not_possible=impossible)
+    for entry in chosen:
+        say(entry.name)
+        began = time.perf_counter()
+        try:
+            found = score(entry)
+        except UsageError as error:
+            if len(chosen) == 1 or entry.name in extra:  # nothing else was asked for, or its option is at fault
+                raise
+            scores.not_possible[entry.name] = str(error)
         else:
-            score = entry.score(
-                *sample,
-                test=held_out,
-                kinds=tuple(source.kinds[k] for k in varying) if use_kinds else None,
-                seed=seed,
-                options=extra.get(entry.name),
-            )
-        scores[entry.name] = score.with_settings(seconds=time.perf_counter() - began, **about)
+            scores[entry.name] = found.with_settings(seconds=time.perf_counter() - began, **about)
+    if chosen and not scores:
+        raise UsageError("; ".join(f"{name}: {why}" for name, why in scores.not_possible.items()))
     return scores
 
 
@@ -178,7 +203,7 @@ def score_codes(
     options: Mapping[str, Mapping[str, Any]] | None = None,
     seed: int = 0,
     progress: Callable[[str], None] | None = None,
-) -> dict[str, Score]:
+) -> Scores:
     """Scores of codes ``[n, d]`` from anywhere against their factors ``[n, K]``, by name.
 
     Without factors only the scores of the codes alone apply, and they are ``"all"``.
@@ -192,18 +217,17 @@ def score_codes(
             raise UsageError(f"{entry.name} draws its own images; call unbraid.metrics.{entry.name}(encode, data)")
     if factors is None:
         chosen = without_factors(chosen, by_name=metrics != "all")
-    sample: _Sample = (check_codes(codes), None) if factors is None else check_arrays(codes, factors)
+    sample: _Sample = (check_codes(codes), None)
+    if factors is not None:
+        sample = check_arrays(codes, factors, measured=True)
     if kinds is not None and sample[1] is not None:
         check_kinds(kinds, sample[1])
     extra = _check_options(options, chosen)
-    scores = {}
-    for entry in chosen:
-        if progress is not None:
-            progress(entry.name)
-        began = time.perf_counter()
-        score = entry.score(*sample, test=test, kinds=kinds, seed=seed, options=extra.get(entry.name))
-        scores[entry.name] = score.with_settings(seconds=time.perf_counter() - began)
-    return scores
+
+    def score(entry: Metric) -> Score:
+        return entry.score(*sample, test=test, kinds=kinds, seed=seed, options=extra.get(entry.name))
+
+    return _score_all(chosen, score, extra, {}, progress or (lambda _: None), {})
 
 
 def _refuse_models(chosen: Iterable[Metric]) -> None:

@@ -39,8 +39,11 @@ def never_alone(codes: np.ndarray) -> np.ndarray:
 def targets(column: np.ndarray, kind: str, values: np.ndarray) -> np.ndarray:
     """A factor as real columns ``[n, m]``: its value, its point on the circle, or one indicator per value.
 
-    ``values`` are the sorted values of the factor; a periodic one is taken to go round once over them.
+    ``values`` are the sorted values of the factor; a periodic one is taken to go round once over them. Integers stand
+    for their place among the values, floats, which were measured, for themselves.
     """
+    if kind == "ordinal" and column.dtype.kind == "f":
+        return column[:, None]
     label = np.searchsorted(values, column)
     if kind == "categorical":
         return (column[:, None] == values).astype(np.float64)
@@ -67,7 +70,7 @@ def correlations(codes: np.ndarray, factors: np.ndarray, kinds: Sequence[str], *
             sums = np.stack([np.bincount(labels[:, k], column, minlength=sizes[k]) for column in codes.T])
             table[:, k] = np.sqrt((sums**2 / counts).sum(axis=1) / len(codes))
             continue
-        basis = targets(labels[:, k], kind, np.arange(sizes[k]))
+        basis = _basis(factors[:, k], labels[:, k], kind, sizes[k])
         basis = standardize(ranks(basis) if rank and kind == "ordinal" else basis)
         if kind == "periodic":
             # Two values make an angle without a sine: the rank-deficient direction must not count as explained.
@@ -82,5 +85,12 @@ def perfect_code(factors: np.ndarray, kinds: Sequence[str] | None = None) -> np.
     labels, sizes = relabel(factors)
     columns = []
     for k, kind in enumerate(kinds or ("ordinal",) * factors.shape[1]):
-        columns.append(targets(labels[:, k], "periodic" if kind == "periodic" else "ordinal", np.arange(sizes[k])))
+        columns.append(_basis(factors[:, k], labels[:, k], kind, sizes[k]))
     return standardize(np.hstack(columns))
+
+
+def _basis(column: np.ndarray, labels: np.ndarray, kind: str, size: int) -> np.ndarray:
+    """A factor as what it is measured by: floats by themselves, all else by the numbers of its values."""
+    if kind == "periodic":
+        return targets(labels, kind, np.arange(size))
+    return targets(column if column.dtype.kind == "f" and kind == "ordinal" else labels, "ordinal", np.arange(size))

@@ -4,11 +4,12 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from inspect import signature
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, cast
 
 from numpy.typing import ArrayLike
 
 from unbraid.errors import UsageError
+from unbraid.metrics._measured import cut, cuts_factors
 from unbraid.metrics._score import Score
 from unbraid.registry import Registry, summary
 
@@ -39,8 +40,8 @@ class Metric:
     parts: Mapping[str, str] = field(default_factory=dict)
     """Titles of those parts of the score that stand in tables and plots of their own."""
     higher_is_better: bool = True
-    by_rank: bool = False
-    """Whether it sees nothing of the factors but their order, and so applies to measured, continuous ones."""
+    measured: bool = False
+    """Whether it takes measured, continuous factors as they are; the others see them cut into bins."""
 
     def score(
         self,
@@ -58,11 +59,16 @@ class Metric:
         takes = signature(self.function).parameters
         offered = {"kinds": kinds, "seed": seed} | ({"test": test} if self.needs == "train and test" else {})
         arguments = {name: value for name, value in offered.items() if name in takes} | dict(options or {})
+        said: dict[str, Any] = {}
+        if self.needs != "codes" and not self.measured:
+            factors, arguments["test"], said = cut(factors, arguments.get("test"))
+            if "test" not in takes:
+                del arguments["test"]
         found = self.function(*((codes,) if self.needs == "codes" else (codes, factors)), **arguments)
         if isinstance(found, Score):
-            return found
+            return found.with_settings(**said)
         try:
-            return Score(self.name, float(found), settings={**(options or {}), "seed": seed})
+            return Score(self.name, float(found), settings={**(options or {}), "seed": seed, **said})
         except (TypeError, ValueError) as error:
             raise UsageError(
                 f"metric {self.name!r} must return a Score or a number, got {type(found).__name__}"
@@ -90,12 +96,13 @@ def register(
     about: str = "",
     parts: Mapping[str, str] | None = None,
     higher_is_better: bool = True,
-    by_rank: bool = False,
+    measured: bool = False,
 ) -> Callable[[Function], Function]:
     """Decorator: make a function from codes (and factors) to a :class:`Score` or a number known as a metric.
 
     What it needs is read off its arguments unless it is said: ``codes`` alone, ``codes, factors``, or those with a
     second sample ``test=(codes, factors)``. It is also given ``seed`` and ``kinds`` (of the factors) if it takes them.
+    Measured factors, which are floats, reach it as they are with ``measured``, and otherwise cut into bins.
     Without a ``title`` it is shown by its name; without ``about`` by the first paragraph of its docstring.
 
     >>> import numpy as np
@@ -109,19 +116,22 @@ def register(
     """
 
     def keep(function: Function) -> Function:
+        kind = needs or _needs(function)
+        if kind in ("sample", "train and test") and not measured:
+            function = cast(Function, cuts_factors(function))
         METRICS.add(
             name,
             Metric(
                 name=name,
                 function=function,
-                needs=needs or _needs(function),
+                needs=kind,
                 range=range,
                 title=title or name,
                 short=short or title or name,
                 about=about or summary(function).rstrip("."),
                 parts=parts or {},
                 higher_is_better=higher_is_better,
-                by_rank=by_rank,
+                measured=measured,
             ),
             home=function,
         )

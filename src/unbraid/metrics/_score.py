@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ __all__ = [
     "KINDS",
     "Sample",
     "Score",
+    "as_array",
     "check_arrays",
     "check_codes",
     "check_factors",
@@ -21,6 +23,8 @@ __all__ = [
     "check_seed",
     "check_values",
     "generator",
+    "number_of",
+    "number_to_json",
     "split",
 ]
 
@@ -51,8 +55,16 @@ class Score:
         return float(self.value)
 
     def __repr__(self) -> str:
-        bound = "" if math.isnan(self.ceiling) else f" of {self.ceiling:.2f}"
-        return f"{self.name} {self.value:.2f}{bound}"
+        """The value, and what a perfect code gets; where an estimator favours other codes, the value can be above."""
+        value, ceiling = f"{self.value:.2f}", f"{self.ceiling:.2f}"
+        if math.isnan(self.ceiling):
+            return f"{self.name} {value}"
+        if math.isfinite(self.ceiling) and float(value) > float(ceiling):
+            return f"{self.name} {value} (above the {ceiling} of a perfect code, which this estimator does not favour)"
+        return f"{self.name} {value} of {ceiling}"
+
+    def _repr_html_(self) -> str:
+        return f"<code>{escape(repr(self))}</code>"
 
     def with_settings(self, **settings: Any) -> "Score":
         """The same score with more said about how it was computed."""
@@ -63,7 +75,7 @@ class Score:
         return replace(self, settings={key: value for key, value in self.settings.items() if key not in names})
 
     def to_json(self) -> dict[str, Any]:
-        """Plain dictionaries, lists and numbers, ready for ``json.dump``; ``nan`` becomes ``None``."""
+        """Plain dictionaries, lists and numbers, ready for ``json.dump``; ``nan`` becomes ``None``, infinity a word."""
         return {
             "name": self.name,
             "value": _plain(self.value),
@@ -75,14 +87,14 @@ class Score:
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> "Score":
         """The score behind :meth:`to_json`; lists of numbers among the parts become arrays again."""
-        value, ceiling = (math.nan if record[key] is None else float(record[key]) for key in ("value", "ceiling"))
+        value, ceiling = (number_of(record[key]) for key in ("value", "ceiling"))
         parts = {key: _array(part) for key, part in record["parts"].items()}
         return cls(str(record["name"]), value, ceiling, parts, dict(record["settings"]))
 
 
 def check_codes(codes: ArrayLike, *, name: str = "codes") -> np.ndarray:
     """Codes as finite float64 ``[n, d]`` with at least two rows; a constant column is allowed."""
-    array = _as_array(codes, name)
+    array = as_array(codes, name)
     if array.ndim != 2 or array.shape[1] == 0:
         raise UsageError(f"{name} must be [n, d], one row per image and one column per code, got shape {array.shape}")
     if array.dtype.kind not in "fiub":
@@ -108,18 +120,25 @@ def check_codes(codes: ArrayLike, *, name: str = "codes") -> np.ndarray:
     return array
 
 
-def check_factors(factors: ArrayLike, *, name: str = "factors", constant: bool = False) -> np.ndarray:
-    """Factors as int64 ``[n, K]``; unless ``constant``, every column must take at least two values."""
-    array = _as_array(factors, name)
+def check_factors(
+    factors: ArrayLike, *, name: str = "factors", constant: bool = False, measured: bool = False
+) -> np.ndarray:
+    """Factors as int64 ``[n, K]``, with ``measured`` float64 where they are floats.
+
+    Unless ``constant``, every column must take at least two values.
+    """
+    array = as_array(factors, name)
     if array.ndim != 2 or array.shape[1] == 0:
         raise UsageError(f"{name} must be [n, K], one column per factor, got shape {array.shape}")
-    if array.dtype.kind not in "iub":
-        raise UsageError(
-            f"{name} must be integers (the index of each factor's value), got dtype {array.dtype}; "
-            "cut measured factors into a few bins of equal counts first, e.g. ten by "
-            "np.searchsorted(np.quantile(column, np.arange(1, 10) / 10), column)"
-        )
-    array = array.astype(np.int64)
+    if array.dtype.kind not in "fiub":
+        raise UsageError(f"{name} must be numbers, got dtype {array.dtype}; number text by its values first")
+    if array.dtype.kind == "f":
+        bad = int(array.size - np.isfinite(array).sum())
+        if bad:
+            raise UsageError(f"{name} has {bad} of {array.size} entries that are NaN or infinite; drop those rows")
+        if not measured and not (array == np.rint(array)).all():
+            raise UsageError(f"{name} must be integers here (the index of each factor's value), got {array.dtype}")
+    array = array.astype(np.float64 if measured and array.dtype.kind == "f" else np.int64)
     still = np.ptp(array, axis=0) == 0 if len(array) else np.zeros(array.shape[1], bool)
     if still.any() and not constant:
         column = int(still.argmax())
@@ -130,13 +149,14 @@ def check_factors(factors: ArrayLike, *, name: str = "factors", constant: bool =
     return array
 
 
-def check_arrays(codes: ArrayLike, factors: ArrayLike) -> Sample:
+def check_arrays(codes: ArrayLike, factors: ArrayLike, *, measured: bool = False) -> Sample:
     """Codes as finite float64 ``[n, d]`` and factors as int64 ``[n, K]``, or an error that says what is wrong.
 
-    Every factor must take two values; constant codes pass, each metric says what they are worth.
+    Every factor must take two values; constant codes pass, each metric says what they are worth. With ``measured``
+    factors may be floats and stay what they are.
     """
     checked = check_codes(codes)
-    labels = check_factors(factors)
+    labels = check_factors(factors, measured=measured)
     if len(checked) != len(labels):
         raise UsageError(f"codes and factors differ in length: {len(checked)} rows and {len(labels)} rows")
     return checked, labels
@@ -178,10 +198,15 @@ def generator(seed: int) -> np.random.Generator:
 
 
 def split(
-    codes: ArrayLike, factors: ArrayLike, *, test: tuple[ArrayLike, ArrayLike] | None = None, seed: int = 0
+    codes: ArrayLike,
+    factors: ArrayLike,
+    *,
+    test: tuple[ArrayLike, ArrayLike] | None = None,
+    seed: int = 0,
+    measured: bool = False,
 ) -> tuple[Sample, Sample]:
     """Training and test sample for a score that fits something: ``test`` if given, else two to one by ``seed``."""
-    codes, factors = check_arrays(codes, factors)
+    codes, factors = check_arrays(codes, factors, measured=measured)
     if test is None:
         order = generator(seed).permutation(len(codes))
         held_out = max(len(codes) // 3, 1)
@@ -191,7 +216,8 @@ def split(
         if len(test) != 2:
             raise UsageError(f"test must be a pair of codes and factors, got {len(test)} things")
         train = codes, factors
-        rest = check_codes(test[0], name="test codes"), check_factors(test[1], name="test factors", constant=True)
+        truth = check_factors(test[1], name="test factors", constant=True, measured=measured)
+        rest = check_codes(test[0], name="test codes"), truth
         for what, given, own in zip(("codes", "factors"), rest, train, strict=True):
             if given.shape[1] != own.shape[1]:
                 raise UsageError(f"test {what} have {given.shape[1]} columns, the training {what} {own.shape[1]}")
@@ -199,14 +225,15 @@ def split(
             raise UsageError(f"test codes and factors differ in length: {len(rest[0])} rows and {len(rest[1])} rows")
     for column in range(factors.shape[1]):
         values, count = len(np.unique(factors[:, column])), len(train[0])
-        if count < values or np.ptp(train[1][:, column]) == 0:
+        counted = factors.dtype.kind != "f"  # a measured factor may differ in every sample
+        if (counted and count < values) or np.ptp(train[1][:, column]) == 0:
             raise UsageError(
                 f"{count} training samples are too few for factor {column} with its {values} values; give more samples"
             )
     return train, rest
 
 
-def _as_array(values: Any, name: str) -> np.ndarray:
+def as_array(values: Any, name: str) -> np.ndarray:
     """Anything that holds numbers as a plain array: tensors of any kind, data frames, masked arrays."""
     if hasattr(values, "detach"):  # torch, which this package does not know
         values = values.detach().cpu()
@@ -242,16 +269,48 @@ def _plain(thing: Any) -> Any:
         return _plain(thing.item())
     if isinstance(thing, Score):
         return thing.to_json()
-    return None if isinstance(thing, float) and not math.isfinite(thing) else thing
+    return number_to_json(thing) if isinstance(thing, float) else thing
+
+
+def number_to_json(number: float) -> float | str | None:
+    """A number as JSON can hold it: ``nan`` as null, infinity as ``"inf"`` or ``"-inf"``.
+
+    >>> [number_to_json(number) for number in (0.5, math.inf, -math.inf, math.nan)]
+    [0.5, 'inf', '-inf', None]
+    """
+    if math.isnan(number):
+        return None
+    return number if math.isfinite(number) else str(float(number))
+
+
+def number_of(record: float | str | None) -> float:
+    """The number behind :func:`number_to_json`."""
+    return math.nan if record is None else float(record)
+
+
+_INFINITE = ("inf", "-inf")
 
 
 def _array(part: Any) -> Any:
     if isinstance(part, Mapping):
         return {key: _array(value) for key, value in part.items()}
+    if isinstance(part, str):
+        return float(part) if part in _INFINITE else part
     if isinstance(part, list) and part:
         try:
-            array = np.array([[np.nan if v is None else v for v in p] if isinstance(p, list) else p for p in part])
+            array = np.array(_numbers(part))
         except ValueError:  # rows of different lengths stay a list
             return part
         return array if array.dtype.kind in "fiub" else part
     return part
+
+
+def _numbers(part: list[Any]) -> list[Any]:
+    """A list, or a list of lists, in which null and the words for infinity are numbers again."""
+    found: list[Any] = []
+    for entry in part:
+        if isinstance(entry, list):
+            found.append(_numbers(entry))
+        else:
+            found.append(number_of(entry) if entry is None or entry in _INFINITE else entry)
+    return found

@@ -1,8 +1,8 @@
 """What a data set offers to scores: how its images are drawn, and which factors they can be compared with.
 
-There are four cases. On a full grid of factors every score applies. Factors in a table (a part of a grid) are numbers
-too, but no score can choose their values. Measured factors lie on a continuum, so that only their order counts. And
-there may be none.
+There are four cases. On a full grid of factors every score applies. Factors in a table (a part of a grid, measured
+ones) are known too, but no score can choose their values. Classes are a factor where there is no other. And there may
+be none.
 """
 
 from collections.abc import Iterable, Mapping, Sequence, Sized
@@ -15,7 +15,16 @@ from unbraid.errors import UsageError
 from unbraid.metrics._encode import Representation, Space, check_space, is_stochastic
 from unbraid.metrics._registry import Metric, choose
 
-__all__ = ["PlainData", "Source", "allowed_metrics", "has_no_factors", "source_of", "without_factors"]
+__all__ = [
+    "PlainData",
+    "Source",
+    "allowed_metrics",
+    "has_no_factors",
+    "impossible_metrics",
+    "scored_by",
+    "source_of",
+    "without_factors",
+]
 
 
 class PlainData(Protocol):
@@ -35,7 +44,8 @@ class Source:
     names: tuple[str, ...] = ()
     """The factors, whether on a grid or not."""
     kinds: tuple[str, ...] = ()
-    measured: bool = False
+    by_class: bool = False
+    """Whether the class of an image is taken for its factor."""
 
     def draw(self, n: int, rng: np.random.Generator) -> np.ndarray:
         """Positions of ``n`` independent images."""
@@ -45,21 +55,21 @@ class Source:
         return index
 
     def factors(self, index: np.ndarray) -> np.ndarray:
-        """Integers ``[n, K]``: the factors of images by position, or the ranks of measured ones among these."""
+        """The factors ``[n, K]`` of images by position: integers, or floats where they were measured."""
         if self.space is not None:
             return self.space.factors(index)
-        found: np.ndarray = self.data.factors(index)
-        return _ranks(found) if self.measured else found
+        found: np.ndarray = self.data.labels(index)[:, None] if self.by_class else self.data.factors(index)
+        return found
 
     def varying(self, drawn: Mapping[str, np.ndarray]) -> tuple[dict[str, np.ndarray], list[int]]:
         """Factors of each of the samples, and which of all the factors they are: those that vary in the first.
 
-        On a grid and where they were measured these are all.
+        On a grid these are all.
         """
         if not self.names:
             return {}, []
         found = {part: self.factors(index) for part, index in drawn.items()}
-        if self.space is not None or self.measured:
+        if self.space is not None:
             return found, list(range(len(self.names)))
         first = next(iter(found.values()))
         kept = [k for k in range(len(self.names)) if np.ptp(first[:, k]) > 0]
@@ -73,16 +83,17 @@ class Source:
             return list(chosen)
         if not self.names:
             return self._of_codes(chosen, representation, by_name=by_name)
-        if self.measured:
-            fitting = [entry for entry in chosen if entry.by_rank or entry.needs == "codes"]
-            why = "needs factors on a grid, and those of this data set were measured; scores by rank apply, such as mcc"
-        else:
-            fitting = [entry for entry in chosen if entry.needs != "interventions"]
-            why = _NO_CHOICE
+        fitting = [entry for entry in chosen if entry.needs != "interventions"]
         refused = [entry for entry in chosen if entry not in fitting]
         if refused and by_name:
-            raise UsageError(f"{refused[0].name} {why}")
+            raise UsageError(f"{refused[0].name} {NO_CHOICE}")
         return fitting
+
+    def impossible(self, chosen: Sequence[Metric]) -> dict[str, str]:
+        """Those of the chosen scores that would have to choose factor values where none can be chosen, and why."""
+        if self.space is not None or not self.names:
+            return {}
+        return {entry.name: f"it {NO_CHOICE}" for entry in chosen if entry.needs == "interventions"}
 
     def _of_codes(self, chosen: Sequence[Metric], representation: Representation, *, by_name: bool) -> list[Metric]:
         fitting = without_factors(chosen, by_name=by_name)
@@ -96,9 +107,9 @@ class Source:
         return fitting
 
 
-_NO_CHOICE = (
-    "chooses factor values itself and needs an image for every combination of them, which a part of a data set has "
-    "not; scores of samples apply, such as mig and dci"
+NO_CHOICE = (
+    "chooses factor values itself and needs an image for every combination of them, which these data have not; "
+    "scores of samples apply, such as mig and dci"
 )
 
 
@@ -110,9 +121,9 @@ def source_of(data: Any) -> Source:
     if names and _all_fixed(data):
         return Source(data)
     if names:
-        sizes = getattr(data, "factor_sizes", None)
-        kinds = tuple(getattr(data, "factor_kinds", ("ordinal",) * len(names)))
-        return Source(data, names=names, kinds=kinds, measured=sizes is None)
+        return Source(data, names=names, kinds=tuple(getattr(data, "factor_kinds", ("ordinal",) * len(names))))
+    if getattr(data, "has_labels", False) and len(data.classes) > 1:
+        return Source(data, names=("class",), kinds=("categorical",), by_class=True)
     return Source(data) if hasattr(data, "sample_index") else _on_grid(data)
 
 
@@ -133,6 +144,19 @@ def _on_grid(data: Any) -> Source:
 def has_no_factors(data: Any) -> bool:
     """Whether a data set offers images and nothing to score against: it knows no factors, or all of them are fixed."""
     return not source_of(data).names
+
+
+def impossible_metrics(names: str | Iterable[str], data: Any) -> dict[str, str]:
+    """Those of these scores that need a full grid of factors where the data know factors but no grid, and why."""
+    return source_of(data).impossible(choose(names, ("interventions",)))
+
+
+def scored_by(data: Any) -> str:
+    """What scores compare codes with, in a word: ``grid``, ``table``, ``class`` or ``nothing``."""
+    source = source_of(data)
+    if not source.names:
+        return "nothing"
+    return "class" if source.by_class else "table" if source.space is None else "grid"
 
 
 def allowed_metrics(
@@ -156,8 +180,3 @@ def without_factors(chosen: Sequence[Metric], *, by_name: bool) -> list[Metric]:
             f"scores of the codes alone: {alone}"
         )
     return [entry for entry in chosen if entry.needs == "codes"]
-
-
-def _ranks(values: np.ndarray) -> np.ndarray:
-    """Each column's values by their place among the distinct ones."""
-    return np.stack([np.unique(column, return_inverse=True)[1].reshape(-1) for column in values.T], 1)

@@ -23,6 +23,7 @@ __all__ = ["disentanglement_score"]
     title="DS (nearest neighbours)",
     short="DS",
     about="gap between the two codes that best predict a factor by nearest neighbours",
+    measured=True,
 )
 def disentanglement_score(
     codes: ArrayLike,
@@ -49,14 +50,14 @@ def disentanglement_score(
         raise unknown_name("mode", mode, ("bounded", "literal"))
     if neighbours < 1:
         raise UsageError(f"neighbours must be at least 1, got {neighbours}")
-    codes, factors = check_arrays(codes, factors)
+    codes, factors = check_arrays(codes, factors, measured=True)
     known = check_kinds(kinds, factors)
     if test is None:
         order = generator(seed).permutation(len(codes))
         cut = max(len(codes) // 5, 1)
         test = codes[order[:cut]], factors[order[:cut]]
         codes, factors = codes[order[cut:]], factors[order[cut:]]
-    train, held_out = split(codes, factors, test=test)
+    train, held_out = split(codes, factors, test=test, measured=True)
     earned, unit = _earned(train, held_out, known, neighbours, mode)
     ideal = perfect_code(np.concatenate([train[1], held_out[1]]), known)
     n = len(train[0])

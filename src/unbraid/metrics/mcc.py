@@ -14,7 +14,7 @@ from unbraid.metrics._score import Score, check_arrays, check_kinds, check_seed
 __all__ = ["mcc"]
 
 
-@register("mcc", range=UNIT, title="MCC", about="mean correlation of factors with their matched codes", by_rank=True)
+@register("mcc", range=UNIT, title="MCC", about="mean correlation of factors with their matched codes", measured=True)
 def mcc(
     codes: ArrayLike,
     factors: ArrayLike,
@@ -33,7 +33,7 @@ def mcc(
     score and periodic factors score low. With ``kinds`` a category enters by its correlation ratio and a circle by
     its multiple correlation with sine and cosine. No penalty for a factor spread over further codes.
     """
-    codes, factors = check_arrays(codes, factors)
+    codes, factors = check_arrays(codes, factors, measured=True)
     if method not in ("spearman", "pearson"):
         raise unknown_name("method", method, ("spearman", "pearson"))
     known = check_kinds(kinds, factors)

@@ -13,7 +13,7 @@ from unbraid.metrics._score import Sample, Score, check_arrays, check_kinds, che
 __all__ = ["r2"]
 
 
-@register("r2", range=(-math.inf, 1.0), title="R²", about="variance of factors explained linearly")
+@register("r2", range=(-math.inf, 1.0), title="R²", about="variance of factors explained linearly", measured=True)
 def r2(
     codes: ArrayLike,
     factors: ArrayLike,
@@ -29,8 +29,8 @@ def r2(
     linearly, not disentanglement: any invertible linear mixture of codes scores the same. Constant codes give 0 or
     slightly less, and a bad fit to few samples can be far below 0. A code that holds these columns reaches 1.
     """
-    known = check_kinds(kinds, check_arrays(codes, factors)[1])
-    train, held_out = split(codes, factors, test=test, seed=seed)
+    known = check_kinds(kinds, check_arrays(codes, factors, measured=True)[1])
+    train, held_out = split(codes, factors, test=test, seed=seed, measured=True)
     per_factor = _explained(train, held_out, known)
     return Score(
         "r2",

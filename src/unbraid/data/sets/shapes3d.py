@@ -10,7 +10,7 @@ from unbraid.data.files.catalogue import card, missing_file
 from unbraid.data.files.converted import converted
 from unbraid.data.files.root import find_file
 from unbraid.data.files.store import ImageStore
-from unbraid.data.grid import grid_of
+from unbraid.data.grid import read_table
 from unbraid.data.registry import register
 from unbraid.data.space import FactorSpace
 from unbraid.errors import UsageError
@@ -50,9 +50,8 @@ def convert_shapes3d(path: Path, space: FactorSpace = SPACE) -> ImageStore:
                     f"expected uint8 ({len(space)}, 64, 64, 3)"
                 )
             height, width, channels = images.shape[1:]
-            found, order = grid_of(labels[:], len(images), space.names, space.kinds)
-            if found != space or order is not None:
-                raise UsageError(f"{path} is not 3D Shapes: labels give {found.sizes} values, expected {space.sizes}")
+            if read_table(labels[:], len(images), space.names, space.kinds).grid() != (space, None):
+                raise UsageError(f"{path} is not 3D Shapes: its labels are not a grid of {space.sizes} values in order")
             return converted(
                 "shapes3d",
                 [path],

@@ -239,6 +239,6 @@ def _scores(path: Path) -> list[tuple[str, float, float | None]]:
     return [(key, s.value, _finite(s.ceiling)) for key, s in entries if _finite(s.value) is not None]
 
 
-def _finite(value: float | None) -> float | None:
-    """A number that JSON can hold."""
-    return None if value is None or not math.isfinite(value) else value
+def _finite(value: float | str | None) -> float | None:
+    """A number that JSON can hold; infinity comes as a word."""
+    return None if value is None or isinstance(value, str) or not math.isfinite(value) else value

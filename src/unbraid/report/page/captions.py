@@ -52,7 +52,8 @@ RUN = {
     "scores": _text(
         """The filled bar is the value, the tick is the ceiling: what a perfect code would get with these factors and
         settings, which can lie well below 1. Look at how much of the way to the tick is filled, and do not trust one
-        score alone: they disagree about what it means to come apart."""
+        score alone: they disagree about what it means to come apart. A value above its ceiling is no error: where an
+        estimator favours other codes (few samples, bins), a perfect one gets less."""
     ),
     "measures": _text(
         """What else was asked of this run, and under which condition. `unbraid evaluate --measures NAME` adds to it."""

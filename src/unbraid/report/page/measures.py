@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from unbraid import evaluation
-from unbraid.metrics import Score
+from unbraid.metrics import Score, number_of
 from unbraid.report.page.captions import RUN
 from unbraid.report.page.markup import Section, figure, section
 from unbraid.report.page.tables import data_table
@@ -38,7 +38,14 @@ def answers_in(record: Mapping[str, Any], source: str) -> tuple[StoredAnswer, ..
     """The answers that ``unbraid evaluate`` wrote into ``scores.json``, besides the scores of the codes."""
 
     def read(scores: Mapping[str, Any]) -> dict[str, Score | float | None]:
-        return {str(name): Score.from_json(one) if isinstance(one, dict) else one for name, one in scores.items()}
+        return {
+            str(name): Score.from_json(one)
+            if isinstance(one, dict)
+            else number_of(one)
+            if isinstance(one, str)
+            else one
+            for name, one in scores.items()
+        }
 
     return tuple(
         StoredAnswer(

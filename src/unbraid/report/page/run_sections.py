@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from unbraid import objectives
 from unbraid.evaluation import title
+from unbraid.metrics import above_ceiling
 from unbraid.report.page.axes import number
 from unbraid.report.page.captions import RUN
 from unbraid.report.page.charts import Series, line_chart
@@ -71,7 +72,8 @@ def tiles(look: Look) -> Html:
     for name in ("mig", "dci", "mcc"):
         if look.scores and name in look.scores:
             score = look.scores[name]
-            bound = "" if math.isnan(score.ceiling) else f"of {number(score.ceiling)}"
+            word = "above" if above_ceiling(score) else "of"
+            bound = "" if math.isnan(score.ceiling) else f"{word} {number(score.ceiling)}"
             shown.append((title(name), number(score.value), bound))
     return tag(
         "ul",

@@ -30,8 +30,13 @@ def scores_section(look: Look) -> Section | None:
 
 
 def _rows(name: str, score: Score) -> list[list[Html]]:
+    if "not_possible" in score.settings:
+        about = tag("small", f"not possible: {score.settings['not_possible']}")
+        return [[tag("th", tag("span", title(name)), about, scope="row"), tag("td", "-", class_="num"), tag("td", "")]]
     rows = [_row(name, score.value, score.ceiling)]
     entry = METRICS.get(name)
+    if isinstance(live := score.parts.get("live"), int | float):
+        rows.append(_row(name, float(live), math.nan, f"{title(name)}, live codes only ({score.parts['live_codes']})"))
     for key, heading in {} if entry is None else entry.parts.items():
         value = score.parts.get(key)
         if isinstance(value, int | float) and heading != entry.title:
@@ -40,17 +45,26 @@ def _rows(name: str, score: Score) -> list[list[Html]]:
     return rows
 
 
-def _row(name: str, value: float, ceiling: float) -> list[Html]:
+def _row(name: str, value: float, ceiling: float, heading: str = "") -> list[Html]:
     entry = METRICS.get(name)
     about = "" if entry is None else entry.about
     bound = "" if math.isnan(ceiling) else f" of {number(ceiling)}"
+    if math.isfinite(ceiling) and round(value, 2) > round(ceiling, 2):
+        bound = f" above {number(ceiling)}"
     low = entry.range[0] if entry is not None and math.isfinite(entry.range[0]) else 0.0
     if entry is not None and not math.isfinite(entry.range[1]):
         chart = tag("small", "" if entry.higher_is_better else "lower is better")
     else:
         chart = bullet(value, ceiling, min(low, 0.0))
     return [
-        tag("th", tag("span", title(name)), tag("small", about) if about else None, scope="row"),
-        tag("td", tag("b", number(value)), tag("small", bound), class_="num", data_score=name, data_value=repr(value)),
+        tag("th", tag("span", heading or title(name)), tag("small", about) if about else None, scope="row"),
+        tag(
+            "td",
+            tag("b", number(value)),
+            tag("small", bound),
+            class_="num",
+            data_score=None if heading else name,
+            data_value=repr(value),
+        ),
         tag("td", chart),
     ]
