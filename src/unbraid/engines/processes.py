@@ -27,6 +27,14 @@ from unbraid.training import GRACE, cause_of_death, numerics
 
 __all__ = ["ProcessEngine"]
 
+PATIENCE = (0.1, 1.0)
+"""Seconds before a worker is started a second and a third time."""
+
+LOST = 255
+"""The exit code of which Python's fork server could not tell."""
+
+GUARD = 'In a script of your own, put what starts work below `if __name__ == "__main__":` (workers import the script)'
+
 
 @dataclass
 class _Worker:
@@ -87,13 +95,30 @@ class ProcessEngine(Engine):
             self._running[worker.receiver] = worker
 
     def _start(self, task: Task) -> _Worker:
+        for wait in (*PATIENCE, None):
+            try:
+                return self._start_once(task)
+            except (OSError, EOFError) as error:
+                if wait is None:
+                    raise UsageError(
+                        f"cannot start a worker process: {error}; try fewer --workers, or run the same command again"
+                    ) from error
+                time.sleep(wait)  # the fork server was killed: the next try finds it dead and starts another
+            except RuntimeError as error:
+                if "bootstrapping" in str(error):
+                    raise UsageError(f"this script starts work while it is being imported. {GUARD}") from None
+                raise
+        raise AssertionError("the last try returns or raises")
+
+    def _start_once(self, task: Task) -> _Worker:
         receiver, sender = self._context.Pipe(duplex=False)
         process = self._context.Process(target=_work, args=(sender, task), name=f"unbraid {task.key}", daemon=True)
         try:
             with _one_thread():
                 process.start()
-        except (OSError, EOFError) as error:
-            raise UsageError(f"cannot start a worker process: {error}; try fewer --workers") from error
+        except BaseException:
+            receiver.close()
+            raise
         finally:
             sender.close()  # the worker alone holds it: its death ends the pipe
         return _Worker(task, process, receiver)
@@ -104,14 +129,20 @@ class ProcessEngine(Engine):
             outcome: Outcome = worker.receiver.recv()
         except (EOFError, OSError):
             worker.process.join()
-            outcome = Outcome(
-                worker.task.key, error=cause_of_death(worker.process.exitcode, "try fewer --workers"), seconds=seconds
-            )
+            outcome = Outcome(worker.task.key, error=_cause(worker.process.exitcode), seconds=seconds)
         worker.process.join(GRACE)
         worker.process.kill()
         worker.process.join()
         worker.receiver.close()
         return outcome
+
+
+def _cause(code: int | None) -> str:
+    cause = cause_of_death(code, "try fewer --workers")
+    if code == LOST:
+        lost = "the worker process was lost with the fork server that watched it (out of memory?)"
+        return f"{lost}; run the same command again"
+    return f"{cause}. {GUARD}" if code == 1 else cause
 
 
 def _work(sender: Connection, task: Task) -> None:
