@@ -7,6 +7,7 @@ import errno
 import fcntl
 import json
 import os
+import shutil
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 __all__ = [
+    "FULL",
+    "cannot_write",
     "exclusive",
     "open_append",
     "open_lock",
@@ -30,6 +33,9 @@ __all__ = [
     "write_json",
     "write_text",
 ]
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""What the system says when there is no room for a file."""
 
 
 @contextlib.contextmanager
@@ -51,8 +57,22 @@ def replace_file(path: Path) -> Iterator[Path]:
             os.fsync(folder)
         finally:
             os.close(folder)
+    except OSError as error:
+        if error.errno in FULL:
+            error.filename = str(path)  # the system does not say which file did not fit
+        raise
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def cannot_write(error: OSError, folder: Path) -> str:
+    """Which file could not be written, why, and how much room there is."""
+    path = Path(str(error.filename)) if error.filename else folder
+    try:
+        room = f", {shutil.disk_usage(folder).free / 2**20:,.0f} MB are free there"
+    except OSError:
+        room = ""
+    return f"cannot write {path} ({error.strerror or error}{room})"
 
 
 def write_bytes(path: Path, content: bytes) -> None:

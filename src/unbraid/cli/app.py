@@ -33,7 +33,7 @@ from unbraid.cli.sparse_theory import (
     theory_rotation,
 )
 from unbraid.cli.study import study_report, study_run, study_status
-from unbraid.cli.surroundings import check_text, tolerant_streams
+from unbraid.cli.surroundings import check_text, in_one_line, tolerant_streams
 from unbraid.cli.theory import theory_impossibility
 from unbraid.cli.theory_inspect import theory_beta_range, theory_inspect, theory_theorem
 from unbraid.cli.theory_perturb import theory_eigen, theory_perturb
@@ -136,8 +136,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         sys.stderr.close()
         return 141
-    except OSError as error:
-        print(f"unbraid: {error}", file=sys.stderr)
+    except (OSError, MemoryError, RuntimeError) as error:
+        told = in_one_line(error)
+        if told is None:
+            raise
+        print(f"unbraid: {told}", file=sys.stderr)
         return 2
     return 0
 

@@ -1,14 +1,22 @@
-"""What the command makes of the terminal and the words it is given, before anything else looks at them."""
+"""What the command makes of the terminal, the machine and the words it is given."""
 
 from __future__ import annotations
 
 import io
+import re
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
+from unbraid.errors import UsageError
+from unbraid.files import FULL, cannot_write
 from unbraid.paths import check_path
 
-__all__ = ["check_text", "tolerant_streams"]
+__all__ = ["check_text", "in_one_line", "tolerant_streams"]
+
+NO_NUMBER = re.compile("[+-]?(nan|inf|infinity)", re.IGNORECASE)
+PATHS = ("--out", "--data", "--start", "--plugin")
+"""Options of which a value that looks like a number is none."""
 
 
 def tolerant_streams() -> None:
@@ -19,7 +27,29 @@ def tolerant_streams() -> None:
 
 
 def check_text(words: Sequence[str]) -> None:
-    """Refuse words that are no text: they would end up in records that nothing can read."""
+    """Refuse words that are no text, as nothing could read the records they would stand in, and numbers that are none.
+
+    >>> check_text(["--minutes", "2", "--out", "nan"])
+    """
+    option = ""
     for word in words:
         if not word.isprintable():
             check_path(word, "argument")
+        name, equals, value = word.partition("=") if word.startswith("--") else (option, "=", word)
+        if equals and name and name not in PATHS and NO_NUMBER.fullmatch(value):
+            raise UsageError(f"{name} must be a finite number, got {value}")
+        option = "" if equals else word
+
+
+def in_one_line(error: BaseException) -> str | None:
+    """What failed since the machine has no room for it, for people; ``None`` for mistakes of this library."""
+    if isinstance(error, OSError):
+        if error.errno not in FULL:
+            return str(error)
+        folder = Path(error.filename).absolute().parent if isinstance(error.filename, str) else Path()
+        return f"{cannot_write(error, folder)}. What was there before is whole: make room, give the same command again"
+    text = str(error)
+    if isinstance(error, MemoryError) or "allocate memory" in text or type(error).__name__ == "OutOfMemoryError":
+        asked = re.search(r"allocate [\d.]+ \w*[bB]\w*", text)
+        return f"not enough memory{f' to {asked[0]}' if asked else ''}; try a smaller --batch-size, network or data set"
+    return None

@@ -31,6 +31,7 @@ __all__ = [
 ]
 
 PRECISIONS = ("auto", "bf16", "fp32")
+MOST_THREADS = 1024
 CACHED = 64
 """Images whose features stay in a CPU's cache between two convolutions."""
 
@@ -46,6 +47,8 @@ def setup(threads: int = 1) -> None:
     """
     if threads < 1:
         raise UsageError(f"threads must be at least 1, got {threads}")
+    if threads > MOST_THREADS:
+        raise UsageError(f"threads must be at most {MOST_THREADS}, got {threads}; this machine has {cores()} cores")
     torch.set_num_threads(threads)
     _keep_memory()
 
@@ -80,6 +83,13 @@ def device(name: str = "auto") -> torch.device:
         raise unknown_name("device", name, ("auto", *available))
     if not available[kind]:
         raise UsageError(f"device {name!r} is not available here; try 'auto' or 'cpu'")
+    number = name.partition(":")[2]
+    if ":" in name and not number.isdecimal():
+        raise UsageError(f"device {name!r}: expected a number after the colon, as in '{kind}:0'")
+    if kind == "cuda" and number and int(number) >= torch.cuda.device_count():
+        raise UsageError(
+            f"device {name!r} is not available here: there are {torch.cuda.device_count()}, from cuda:0 on"
+        )
     return torch.device(name)
 
 

@@ -12,7 +12,7 @@ import torch
 
 from unbraid.data import ImageDataset, Purpose, Stream, counter_rng, make_stream
 from unbraid.errors import UsageError
-from unbraid.files import exclusive, write_json
+from unbraid.files import cannot_write, exclusive, write_json
 from unbraid.objectives import Objective
 from unbraid.progress import Progress, ProgressKind
 from unbraid.training import numerics
@@ -98,7 +98,7 @@ class Session:
         if not (folder / INFO).exists():
             # Before any other file: a folder with run files but without this one would be refused the next time.
             write_json(folder / INFO, info)
-        self.saved_step, self.saved_at = loop.step, time.monotonic()
+        self.saved_step, self.saved_at, self.saved = loop.step, time.monotonic(), bool(state)
         writer = None if board is None else board(str(folder / "tensorboard"), purge_step=loop.step)
         self.records = Records(folder, state, writer)
 
@@ -147,12 +147,13 @@ class Session:
         self.loop.check_weights()
         state = {**self.loop.state(), "tables": self.records.flush()}
         save_checkpoint(self.folder / CHECKPOINT, self.loop.model, self.loop.optimizers, state)
+        self.saved, self.saved_step = True, self.loop.step
         if status == "finished" and self.loop.means.counts:
             # Beyond what the checkpoint remembers: a run that goes on cuts this row off and writes the whole one.
             self.records.history.append({"step": self.loop.step, **self.loop.means.current()})
         self.info |= {"status": status, "step": self.loop.step, "seconds": round(self.seconds, 3)}
         write_json(self.folder / INFO, self.info)
-        self.saved_step, self.saved_at = self.loop.step, time.monotonic()
+        self.saved_at = time.monotonic()
 
     def note(self, **facts: Any) -> None:
         """Write something down in ``run.json``, now."""
@@ -169,9 +170,10 @@ class Session:
             write_json(self.folder / INFO, {**self.info, **failed})
             raise
         except OSError as error:
+            safe = f"The checkpoint of step {self.saved_step} is whole" if self.saved else "There is no checkpoint yet"
             raise UsageError(
-                f"cannot write to {self.folder} ({error.strerror or error}) at step {self.loop.step}. The checkpoint "
-                f"of step {self.saved_step} is whole: make room and give the same command again"
+                f"{cannot_write(error, self.folder)} at step {self.loop.step}. {safe}: make room and give the same "
+                "command again"
             ) from error
 
     def _spent(self, steps: int | None, budget: float | None) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,7 +19,7 @@ from unbraid.training.run import Run
 from unbraid.training.session import open_session
 from unbraid.training.start import Start
 
-__all__ = ["check_steps", "train"]
+__all__ = ["check_batch", "check_steps", "train"]
 
 
 def train(
@@ -66,6 +68,9 @@ def train(
     for name, value in (("minutes", minutes), ("log_every", log_every), ("threads", threads)):
         if value is not None and not value > 0:
             raise UsageError(f"{name} must be positive, got {value}")
+    if not checkpoint_seconds >= 0:
+        raise UsageError(f"checkpoint_seconds must be a number that is not negative, got {checkpoint_seconds}")
+    check_batch(batch_size, dataset.shape)
     numerics.setup(threads=threads)
     board = board_class() if tensorboard else None
     with open_session(
@@ -89,6 +94,16 @@ def train(
             None if steps is None else objective.updates(steps), None if minutes is None else 60 * minutes, progress
         )
     return Run.open(out, device=device)
+
+
+def check_batch(batch_size: int, shape: Sequence[int]) -> None:
+    """Refuse a batch whose images alone, as networks take them, do not fit into this machine's memory."""
+    needed, there = 4 * batch_size * math.prod(shape), os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if needed > there:
+        raise UsageError(
+            f"batch_size = {batch_size}: the images of one batch take {needed / 2**30:,.0f} GB, this machine has "
+            f"{there / 2**30:,.0f}; try 64"
+        )
 
 
 def check_steps(steps: int) -> None:
