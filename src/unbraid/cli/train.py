@@ -25,7 +25,8 @@ class TrainOptions:
     """What every objective's training takes."""
 
     data: str
-    """Data set: a name (unbraid data list), name:factor=value,... for a part of its grid, an npz file or a folder."""
+    """Data set: a name (unbraid data list), name:factor=value,... for a part of its grid, an npz file, or a folder of
+    images, as in pictures/:size=64,skip_bad=true."""
     out: Path
     """Folder of the run. The same command again goes on where it stopped."""
     steps: Annotated[int | None, arg(metavar="INT")] = None

@@ -8,7 +8,7 @@ from unbraid.data.motion.laplace import GeneralizedLaplace, latent_pairs
 from unbraid.data.motion.pairs import PairStream, SequenceStream
 from unbraid.data.motion.tracks import TrackDataset, Tracks, ranks
 from unbraid.data.motion.transitions import protocol
-from unbraid.data.own import from_arrays, from_npz, is_path
+from unbraid.data.own import from_arrays, from_npz, is_path, save
 from unbraid.data.part import Indices, Part
 from unbraid.data.purpose import GamePurpose, Purpose
 from unbraid.data.registry import Entry, entry, load, names, parse, register
@@ -101,6 +101,7 @@ __all__ = [
     "register",
     "register_stream",
     "render_store",
+    "save",
     "scream",
     "store_file",
     "stream_names",

@@ -7,15 +7,16 @@ from typing import Any, cast
 import numpy as np
 
 from unbraid.data.arrays import ArrayFactors, ArrayImages, ArrayLabels, ArrayTable, HeldArray
-from unbraid.data.dataset import Card, ImageDataset
+from unbraid.data.dataset import Card, Dataset, ImageDataset, Recipe
 from unbraid.data.files.converted import converted
 from unbraid.data.files.npz import array_names, is_large, read_array, stream_rows
 from unbraid.data.grid import plain_column, read_table
 from unbraid.data.space import Kind
 from unbraid.errors import UsageError
+from unbraid.files import replace_file
 from unbraid.paths import user_path
 
-__all__ = ["from_arrays", "from_npz", "from_path", "is_path"]
+__all__ = ["from_arrays", "from_npz", "from_path", "is_path", "save"]
 
 
 def from_arrays(
@@ -88,7 +89,8 @@ def from_npz(
     images = _unpacked(path, key) if is_large(path, key) else read_array(path, key)
     factors = first("latents_classes", "factors", "latents_values")
     labels = first("labels")
-    if labels is not None and factors is not None and read_table(factors, len(factors), None, None).grid() is not None:
+    on_grid = labels is not None and factors is not None and "classes" not in found
+    if on_grid and factors is not None and read_table(factors, len(factors), None, None).grid() is not None:
         labels = None  # on a full grid they are one of its factors
     if names is None and factors is not None and (written := first("names")) is not None:
         names = [str(text) for text in np.atleast_1d(written)]
@@ -98,6 +100,31 @@ def from_npz(
     classes = None if written is None else [str(text) for text in np.atleast_1d(written)]
     card = Card(path.name, source=str(path))
     return from_arrays(images, factors, labels, names=names, kinds=kinds, classes=classes, name=path.stem, card=card)
+
+
+def save(data: Dataset, path: str | Path) -> Path:
+    """Write a data set that lives in memory to an npz file that ``--data FILE.npz`` and :func:`load` read.
+
+    Runs that are trained on it from then on know the file and find it again by themselves; earlier ones take it by
+    ``unbraid evaluate RUN --data FILE.npz``.
+    """
+    path = Path(path).expanduser().absolute()
+    if path.suffix != ".npz":
+        raise UsageError(f"path must end in .npz, got {path}")
+    data.need_pictures("an npz file of images")
+    if data.stochastic:
+        raise UsageError(f"{data.name!r} shows other images at every look; save the data set inside it")
+    index = np.arange(len(data))
+    arrays: dict[str, np.ndarray] = {"images": data.images(index)}
+    if data.has_factors:
+        arrays |= {"factors": data.factors(index), "names": np.array(data.factor_names)}
+        arrays["kinds"] = np.array(data.factor_kinds)
+    if data.has_labels:
+        arrays |= {"labels": data.labels(index), "classes": np.array(data.classes)}
+    with replace_file(path) as temporary, temporary.open("wb") as file:
+        np.savez(file, **arrays)  # type: ignore[arg-type]
+    data.recipe = Recipe(str(path))
+    return path
 
 
 def is_path(name: str) -> bool:

@@ -133,7 +133,7 @@ class Part(Dataset):
         if self.base.recipe is None:
             raise UsageError(
                 f"{self.base.name!r} itself lives in memory only, so that its part could not be loaded again: "
-                "write it as an npz file and load that"
+                "write it first, unbraid.data.save(data, 'mine.npz')"
             )
         path = user_path(path, "part").absolute()
         if path.suffix != ".npy":

@@ -11,6 +11,7 @@ import numpy as np
 from unbraid.data.arrays import ArrayImages, ArrayLabels, Held, HeldArray
 from unbraid.data.dataset import Card, ImageDataset, Shape
 from unbraid.data.files.store import render_store
+from unbraid.data.files.survey import SYNTAX, sound_files
 from unbraid.errors import UsageError
 from unbraid.paths import user_path
 from unbraid.progress import Progress
@@ -31,13 +32,16 @@ def from_folder(
     size: int | tuple[int, int] | None = None,
     channels: int | None = None,
     background: str = "white",
+    skip_bad: bool = False,
 ) -> ImageDataset:
     """A data set from the image files in a folder, in the order of their names.
 
     Images directly in the folder are an :class:`ImageDataset`; when they lie in sub-folders, each sub-folder is a class
     of a :class:`LabelledDataset`. ``size`` (one number, or height and width) is needed when the files differ in size:
     each is cropped in the middle to that shape and shrunk or enlarged. ``channels`` is 1 or 3; unless given, 1 when
-    all files are grey. Transparent pictures are laid on a ``background``, white or black; EXIF orientation is ignored.
+    all files are grey. All files that cannot be read, or have not the commonest size where none is given, are named and
+    refused together; ``skip_bad`` leaves them out and says so on the card. Transparent pictures are laid on a
+    ``background``, white or black; EXIF orientation is ignored.
     Everything is decoded once: small sets are kept in memory, large ones under the data root.
     """
     path = user_path(path, "folder")
@@ -46,18 +50,20 @@ def from_folder(
     folders = sorted(child for child in path.iterdir() if child.is_dir() and not child.name.startswith("."))
     direct = image_files(path)
     options: dict[str, Any] = {"size": size, "channels": channels, "background": background}
-    card = Card(path.name, source=str(path))
-    if direct:
-        return ArrayImages(open_files(path.name, direct, **options), name=path.name, card=card)
     groups = {folder.name: files for folder in folders if (files := image_files(folder))}
-    if not groups:
+    if not direct and not groups:
         raise UsageError(
             f"{path} holds no images, neither directly nor in sub-folders ({', '.join(sorted(_SUFFIXES))})"
         )
-    files = [file for group in groups.values() for file in group]
-    labels = np.repeat(np.arange(len(groups)), [len(group) for group in groups.values()])
+    files = direct or [file for group in groups.values() for file in group]
+    files, left_out = sound_files(path.name, files, sized=size is not None, skip_bad=skip_bad)
+    card = Card(path.name, source=str(path), traps=(f"left out: {left_out}",) if left_out else ())
     held = open_files(path.name, files, **options)
-    return ArrayLabels(held, labels, list(groups), name=path.name, card=card)
+    if direct:
+        return ArrayImages(held, name=path.name, card=card)
+    classes = [name for name in groups if any(file.parent.name == name for file in files)]
+    labels = np.array([classes.index(file.parent.name) for file in files])
+    return ArrayLabels(held, labels, classes, name=path.name, card=card)
 
 
 def image_files(folder: Path) -> list[Path]:
@@ -156,7 +162,7 @@ def _common_shape(files: Sequence[Path], size: int | tuple[int, int] | None, cha
             (first, one), (second, other) = list(sizes.items())[:2]
             raise UsageError(
                 f"images differ in size: {one.name} is {first[0]}x{first[1]}, {other.name} is {second[0]}x{second[1]}; "
-                "give size=, for example size=64"
+                f"give size=, for example size=64 ({SYNTAX})"
             )
         ((width, height),) = sizes
     return height, width, channels or (1 if grey else 3)

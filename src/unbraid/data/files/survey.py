@@ -1,0 +1,76 @@
+"""Which files of a folder are sound images of one size: all that is wrong is found before anything is said."""
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from unbraid.errors import UsageError
+from unbraid.progress import Progress
+
+__all__ = ["SYNTAX", "sound_files"]
+
+SYNTAX = "on the command line: --data FOLDER:size=64,skip_bad=true"
+SHOWN = 5
+"""Names that a message lists before it only counts."""
+
+
+def sound_files(name: str, files: Sequence[Path], *, sized: bool, skip_bad: bool) -> tuple[list[Path], str]:
+    """The files that can be read, and what was left out, in words; with ``skip_bad``, otherwise bad ones are refused.
+
+    Unless the caller says a size (``sized``), those that have not the commonest one are bad, too.
+    """
+    bad: dict[Path, str] = {}
+    sizes: dict[Path, tuple[int, int]] = {}
+    with Progress(f"looking at {name}", len(files), unit="images", brief=True) as progress:
+        for file in files:
+            found = _decoded(file)
+            if isinstance(found, str):
+                bad[file] = found
+            else:
+                sizes[file] = found
+            progress.advance(1)
+    counts = Counter(sizes.values()).most_common()
+    odd = [] if sized or len(counts) < 2 else [file for file, size in sizes.items() if size != counts[0][0]]
+    wrong = _in_words(bad, odd, counts, len(files))
+    left = [file for file in files if file not in bad and file not in set(odd)]
+    if wrong and not skip_bad:
+        ways = ["mend or remove them"]
+        ways += ["bring all to one size by size=64 (any number)"] if odd else []
+        ways += ["leave bad ones out by skip_bad=True"] if left else []
+        raise UsageError(f"{name}: {'; '.join(wrong)}. Try: {', or '.join(ways)} ({SYNTAX})")
+    if not left:
+        raise UsageError(f"{name}: no image is left. {'; '.join(wrong)}")
+    return left, "; ".join(wrong)
+
+
+def _decoded(file: Path) -> tuple[int, int] | str:
+    """The size of an image that decodes, or why it does not."""
+    from PIL import Image
+
+    try:
+        with Image.open(file) as image:
+            image.load()
+            return image.size
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+        return str(error).replace(str(file), file.name)
+
+
+def _in_words(
+    bad: dict[Path, str], odd: Sequence[Path], counts: Sequence[tuple[tuple[int, int], int]], total: int
+) -> list[str]:
+    wrong = []
+    if bad:
+        shown = [f"{file.name} ({why})" for file, why in list(bad.items())[:SHOWN]]
+        wrong.append(f"{len(bad):,} of {total:,} files cannot be read: {_listed(shown, len(bad))}")
+    if odd:
+        kinds = [f"{count:,} of {width}x{height}" for (width, height), count in counts[:SHOWN]]
+        shown = [file.name for file in odd[:SHOWN]]
+        wrong.append(
+            f"images differ in size ({_listed(kinds, len(counts))}): {len(odd):,} have not the commonest, "
+            f"{_listed(shown, len(odd))}"
+        )
+    return wrong
+
+
+def _listed(shown: Sequence[str], total: int) -> str:
+    return ", ".join(shown) + (f" and {total - len(shown):,} more" if total > len(shown) else "")

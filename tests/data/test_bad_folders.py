@@ -1,0 +1,74 @@
+"""Folders with bad images, and data from memory that are wanted again later."""
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from unbraid import data
+from unbraid.errors import UsageError
+from unbraid.training import describe_data
+
+
+@pytest.fixture
+def pictures(tmp_path):
+    """Two classes of three images; of a third class only files that are none."""
+    folder = tmp_path / "pictures"
+    for name, grey in (("dark", 10), ("light", 200)):
+        (folder / name).mkdir(parents=True)
+        for k in range(3):
+            Image.new("L", (8, 8), grey + k).save(folder / name / f"{k}.png")
+    (folder / "none").mkdir()
+    (folder / "none" / "text.png").write_text("no image")
+    whole = (folder / "dark" / "0.png").read_bytes()
+    (folder / "none" / "cut.png").write_bytes(whole[:45])
+    Image.new("L", (5, 6), 3).save(folder / "light" / "odd.png")
+    return folder
+
+
+def test_all_bad_files_are_counted_and_named_at_once(pictures):
+    with pytest.raises(UsageError) as found:
+        data.load(str(pictures))
+    message = str(found.value)
+    assert "2 of 9 files cannot be read: cut.png (" in message
+    assert "text.png (" in message
+    assert "6 of 8x8, 1 of 5x6): 1 have not the commonest, odd.png" in message
+    assert "--data FOLDER:size=64,skip_bad=true" in message
+
+
+def test_bad_files_can_be_left_out_by_the_name_of_the_data(pictures):
+    kept = data.load(f"{pictures}/:skip_bad=true")
+    assert (len(kept), kept.shape, kept.classes) == (6, (8, 8, 1), ("dark", "light"))
+    assert kept.images([0, 5])[:, 0, 0, 0].tolist() == [10, 202]
+    assert kept.labels().tolist() == [0, 0, 0, 1, 1, 1]
+    assert "left out: 2 of 9 files cannot be read" in kept.card.traps[0]
+    sized = data.load(f"{pictures}/:size=4,skip_bad=true")
+    assert (len(sized), sized.shape) == (7, (4, 4, 1))
+    with pytest.raises(UsageError, match="2 of 9 files cannot be read"):
+        data.load(f"{pictures}/:size=4")
+
+
+@pytest.mark.parametrize("kind", ["images", "grid", "table", "labels", "both"])
+def test_saved_data_are_the_same_when_they_are_loaded(tmp_path, kind):
+    rng = np.random.default_rng(0)
+    images = rng.integers(256, size=(12, 4, 4, 3), dtype=np.uint8)
+    grid = np.indices((3, 4)).reshape(2, -1).T[rng.permutation(12)]
+    labels = np.array(["x", "y", "z"])[rng.integers(3, size=12)]
+    given = {
+        "images": {},
+        "grid": {"factors": grid, "names": ["a", "b"], "kinds": ["categorical", "periodic"]},
+        "table": {"factors": np.column_stack([grid[:, 0] % 2, rng.random(12)]), "names": ["a", "b"]},
+        "labels": {"labels": labels},
+        "both": {"factors": grid, "labels": labels},
+    }[kind]
+    own = data.from_arrays(images, **given)
+    assert own.recipe is None
+    path = data.save(own, tmp_path / "mine.npz")
+    again = data.load(str(path))
+    leave = ("name", "recipe")
+    assert {k: v for k, v in describe_data(again).items() if k not in leave} == {
+        k: v for k, v in describe_data(own).items() if k not in leave
+    }
+    assert (again.classes, again.factor_kinds) == (own.classes, own.factor_kinds)
+    assert own.recipe == again.recipe
+    with pytest.raises(UsageError, match=r"must end in \.npz"):
+        data.save(own, tmp_path / "mine.npy")
