@@ -1,23 +1,64 @@
 """unbraid: representations that come apart into the factors behind the data.
 
 Learn them (:func:`train`), open them (:func:`open_run`), measure them (:func:`evaluate`). The packages ``data``,
-``nets``, ``objectives``, ``metrics`` and ``training`` hold the parts. torch is imported only when something needs it.
+``nets``, ``objectives``, ``metrics`` and others hold the parts; ``unbraid.data`` imports its package when it is first
+used, and torch is imported only when something needs it.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from unbraid.lazy import lazily
 
 if TYPE_CHECKING:
+    from unbraid import data as data
+    from unbraid import engines as engines
+    from unbraid import evaluation as evaluation
+    from unbraid import metrics as metrics
+    from unbraid import nets as nets
+    from unbraid import objectives as objectives
+    from unbraid import report as report
+    from unbraid import selection as selection
+    from unbraid import study as study
+    from unbraid import theory as theory
+    from unbraid import training as training
     from unbraid.metrics import evaluate as evaluate
     from unbraid.training import Run as Run
     from unbraid.training import open_run as open_run
     from unbraid.training import train as train
 
-__all__ = ["Run", "evaluate", "open_run", "train"]
-
+_PACKAGES = (
+    *("data", "engines", "evaluation", "metrics", "nets", "objectives", "report", "selection", "study", "theory"),
+    "training",
+)
 _HOMES = {"Run": "training", "evaluate": "metrics", "open_run": "training", "train": "training"}
 
-__getattr__ = lazily(__name__, _HOMES)
+__all__ = [
+    "Run",
+    "data",
+    "engines",
+    "evaluate",
+    "evaluation",
+    "metrics",
+    "nets",
+    "objectives",
+    "open_run",
+    "report",
+    "selection",
+    "study",
+    "theory",
+    "train",
+    "training",
+]
+
+_find = lazily(__name__, _HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    return import_module(f"{__name__}.{name}") if name in _PACKAGES else _find(name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

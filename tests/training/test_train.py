@@ -162,7 +162,6 @@ def test_an_unwritable_place_fails_before_training(dots, tmp_path):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"steps": None}, "give a budget"),
         ({"steps": 0}, "steps must be positive"),
         ({"seed": -1}, "seed must lie in 0"),
         ({"batch_size": 0}, "batch_size must be at least 1"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -204,6 +205,19 @@ class Dataset(ABC):
 
     def _no_transitions(self) -> UsageError:
         return UsageError(f"data set {self.name!r} does not say which images follow each other; 'pedestrians' does")
+
+    def _repr_html_(self) -> str:
+        sizes = self.factor_sizes or ("measured",) * len(self.factor_names)
+        factors = ", ".join(f"{name} {size}" for name, size in zip(self.factor_names, sizes, strict=True))
+        rows = {
+            "data set": self.name,
+            "images": f"{len(self):,} of {'x'.join(map(str, self.shape))}",
+            "factors": factors or "none",
+            "grid": "full" if self.space is not None else "no",
+            "classes": ", ".join(self.classes[:20]) + (", ..." if len(self.classes) > 20 else "") or "none",
+        }
+        cells = "".join(f"<tr><th>{key}</th><td>{escape(value)}</td></tr>" for key, value in rows.items())
+        return f"<table>{cells}</table>"
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}: {len(self):,} images {'x'.join(map(str, self.shape))}>"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from unbraid.errors import UsageError
+from unbraid.metrics import adapted, encoder_of
 
 if TYPE_CHECKING:
     from unbraid.data import ImageDataset
@@ -19,12 +20,13 @@ __all__ = ["Function", "as_run", "describe_run", "describes", "fingerprint_data"
 
 
 class Function:
-    """A function from uint8 images to arrays in the place of a run: its values pass for codes and for predictions."""
+    """A function or a torch module in the place of a run: its values pass for codes and for predictions."""
 
     path = None
 
     def __init__(self, function: Callable[[np.ndarray], Any]) -> None:
         self.function = function
+        self._encode, self._predict = encoder_of(function), adapted(function)
 
     def can(self, what: str) -> bool:
         return what in ("encode", "predict")
@@ -32,14 +34,14 @@ class Function:
     def encode(self, images: np.ndarray, *, kind: str = "mean", seed: int = 0, batch_size: int = 256) -> np.ndarray:
         if kind != "mean":
             raise UsageError(f"kind {kind!r} needs a run; a function decides itself what it returns")
-        return self._apply(images, batch_size)
+        return self._apply(self._encode, images, batch_size)
 
     def predict(self, images: np.ndarray, *, batch_size: int = 256) -> np.ndarray:
-        return self._apply(images, batch_size)
+        return self._apply(self._predict, images, batch_size)
 
-    def _apply(self, images: np.ndarray, batch_size: int) -> np.ndarray:
+    def _apply(self, function: Callable[[np.ndarray], Any], images: np.ndarray, batch_size: int) -> np.ndarray:
         starts = range(0, len(images), batch_size)
-        return np.concatenate([np.asarray(self.function(images[start : start + batch_size])) for start in starts])
+        return np.concatenate([np.asarray(function(images[start : start + batch_size])) for start in starts])
 
 
 def as_run(run_or_function: Any) -> Run:

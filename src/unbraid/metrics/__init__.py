@@ -1,10 +1,12 @@
 """Scores of codes against factors, on plain arrays; nothing here knows of models, files or torch."""
 
+from unbraid.metrics._encode import encoder_of
 from unbraid.metrics._evaluate import evaluate, score_codes
 from unbraid.metrics._registry import METRICS, Metric, register
 from unbraid.metrics._score import Score, number_of, number_to_json
 from unbraid.metrics._scores import ABOVE, Scores, above_ceiling
 from unbraid.metrics._source import allowed_metrics, has_no_factors, impossible_metrics, scored_by
+from unbraid.metrics._tensors import adapted
 from unbraid.metrics._titles import title_of
 from unbraid.metrics.beta_vae import beta_vae
 from unbraid.metrics.correlation import (
@@ -38,6 +40,7 @@ __all__ = [
     "Score",
     "Scores",
     "above_ceiling",
+    "adapted",
     "allowed_metrics",
     "beta_vae",
     "dci",
@@ -45,6 +48,7 @@ __all__ = [
     "dcimig",
     "disentanglement_score",
     "downstream",
+    "encoder_of",
     "evaluate",
     "explicitness",
     "factor_vae",

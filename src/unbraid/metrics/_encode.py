@@ -10,7 +10,8 @@ import numpy as np
 
 from unbraid.errors import UsageError
 from unbraid.metrics._discrete import distinct
-from unbraid.metrics._score import check_codes
+from unbraid.metrics._score import as_array, check_codes
+from unbraid.metrics._tensors import adapted, takes_tensors
 
 __all__ = [
     "Encode",
@@ -89,7 +90,10 @@ def is_stochastic(data: Images) -> bool:
 
 
 def encoder_of(run_or_encode: Any, representation: Representation = "mean", seed: Seed = 0) -> Encode:
-    """A function from images to codes: a callable as it is, or the ``encode`` of a run."""
+    """A function from uint8 images to codes: the ``encode`` of a run or of a torch module, a module, or a function.
+
+    Modules, and functions that refuse arrays, are given float tensors, see :func:`unbraid.metrics._tensors.adapted`.
+    """
     if representation not in ("mean", "sampled"):
         raise UsageError(f"representation must be 'mean' or 'sampled', got {representation!r}")
     if isinstance(run_or_encode, str | os.PathLike):
@@ -100,9 +104,14 @@ def encoder_of(run_or_encode: Any, representation: Representation = "mean", seed
             raise UsageError(f"expected a run or a function from images to codes, got {run_or_encode!r}")
         if representation == "sampled":
             raise UsageError("representation='sampled' needs a run; a function decides itself what it returns")
-        return run_or_encode
+        return adapted(run_or_encode)
+    if takes_tensors(run_or_encode):
+        if representation == "sampled":
+            raise UsageError("representation='sampled' needs a run; a module decides itself what it returns")
+        return adapted(method, run_or_encode)
     if representation == "mean":
-        return method
+        found: Encode = method
+        return found
     noise = np.random.default_rng(seed)
     # Every batch draws its own noise: a fixed seed would repeat it image by image.
     return lambda images: method(images, kind="sampled", seed=int(noise.integers(2**31)))
@@ -149,7 +158,7 @@ def encode_index(
     began = time.monotonic()
     for start in range(0, len(wanted), batch_size):
         batch = wanted[start : start + batch_size]
-        codes = np.asarray(encode(data.images(batch, rng)))
+        codes = as_array(encode(data.images(batch, rng)), "codes from encode")
         if codes.ndim != 2 or len(codes) != len(batch):
             raise UsageError(f"encode must return [{len(batch)}, d] for {len(batch)} images, got shape {codes.shape}")
         parts.append(codes)

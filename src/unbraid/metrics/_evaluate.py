@@ -55,12 +55,13 @@ def evaluate(
 ) -> Scores:
     """Scores of an encoder on a data set, by name; every distinct image is encoded once and serves all of them.
 
-    ``run_or_encode`` is a run or a function from uint8 images ``[n, h, w, c]`` to codes ``[n, d]``. All images are
-    drawn first: ``train`` and ``test`` independent ones, and for the two interventional scores ``points`` groups
-    (training and test; by default as many as images) of ``batch`` images each, which is nearly all of the work: leave
-    ``beta_vae`` and ``factor_vae`` out for a quick look. Where images depend on chance, or codes do
-    (``representation="sampled"``, one draw from the posterior), every draw is encoded for itself, and ``batch_size``
-    takes part in deciding the draws. Leaving a score out changes no other.
+    ``run_or_encode`` is a run, a torch module on floats ``[n, c, h, w]`` in [0, 1] (its ``encode`` if it has one), or a
+    function from uint8 images ``[n, h, w, c]`` or from such floats to codes ``[n, d]``. All images are drawn first:
+    ``train`` and ``test`` independent ones, and for the two interventional scores ``points`` groups (training and test;
+    by default as many as images) of ``batch`` images each, which is nearly all of the work: leave ``beta_vae`` and
+    ``factor_vae`` out for a quick look. Where images depend on chance, or codes do (``representation="sampled"``, one
+    draw from the posterior), every draw is encoded for itself, and ``batch_size`` takes part in deciding the draws.
+    Leaving a score out changes no other.
 
     ``use_kinds=True`` passes the kinds of the factors to the scores that use order; the default takes all factors as
     ordinal, as published numbers do. ``options`` holds more arguments by name of the score:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -102,8 +103,9 @@ class Run:
         recipe = self.info["data"]["recipe"]
         if recipe is None:
             raise UsageError(
-                f"{self.path} was trained on data held in memory; pass the data set yourself (on the command line: "
-                "--data NAME). Of a part, part.save(FILE.npy) before training makes it known by NAME:part=FILE.npy"
+                f"{self.path} was trained on data held in memory; pass the data set yourself. For the command line "
+                "write it once, unbraid.data.save(data, 'mine.npz'), and give --data mine.npz. Of a part, "
+                "part.save(FILE.npy) before training makes it known by NAME:part=FILE.npy"
             )
         try:
             data = load(recipe["name"], **recipe["options"])
@@ -202,6 +204,19 @@ class Run:
             )
         if len(images) == 0:
             raise UsageError("images is empty")
+
+    def _repr_html_(self) -> str:
+        objective, data = self.info["objective"], self.info["data"]
+        rows = {
+            "folder": self.path,
+            "objective": objective["name"],
+            **objective["options"],
+            "data": f"{data['name']}, {data['images']:,} images",
+            "seed": self.info["seed"],
+            "status": f"{self.info['status']} at step {self.info.get('step', 0):,}",
+        }
+        cells = "".join(f"<tr><th>{escape(str(k))}</th><td>{escape(str(v))}</td></tr>" for k, v in rows.items())
+        return f"<table>{cells}</table>"
 
     def __repr__(self) -> str:
         objective = self.info["objective"]

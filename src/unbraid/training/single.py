@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 import os
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
+from inspect import signature
 from pathlib import Path
+from typing import Any
 
 from unbraid import objectives
 from unbraid.data import ImageDataset, Stream, load
-from unbraid.errors import UsageError
+from unbraid.errors import UsageError, unknown_name
 from unbraid.objectives import Objective
 from unbraid.progress import ProgressKind
 from unbraid.training import numerics
+from unbraid.training.folder import identity
 from unbraid.training.loop import Hook
 from unbraid.training.records import board_class
 from unbraid.training.run import Run
@@ -21,12 +27,15 @@ from unbraid.training.start import Start
 
 __all__ = ["check_batch", "check_steps", "train"]
 
+STEPS = 20_000
+"""The budget where none is given."""
+
 
 def train(
     objective: str | Objective,
     data: str | ImageDataset,
     *,
-    out: str | Path,
+    out: str | Path | None = None,
     steps: int | None = None,
     minutes: float | None = None,
     seed: int = 0,
@@ -43,10 +52,14 @@ def train(
     fresh: bool = False,
     start: str | Path | None = None,
     parts: Sequence[str] = (),
+    **hyperparameters: Any,
 ) -> Run:
-    """Train, and return the finished (or, after Ctrl-C, stopped) run.
+    """Train, and return the finished (or, after Ctrl-C, stopped) run: ``train("beta-vae", data, beta=2.0)``.
 
-    The budget is a number of ``steps``, of ``minutes``, or whichever is used up first. The same call again goes on from
+    Further arguments are hyperparameters of an objective that is given by name; an :class:`Objective` has its own.
+    ``out`` is the run's folder, by default one under ``runs/`` that is named by objective, data and a hash of all
+    settings. The budget is a number of ``steps`` (20,000 without any), of ``minutes``, or whichever is used up first.
+    The same call again goes on from
     the last checkpoint and ends with the same bytes as if it had never stopped; a larger budget extends a finished
     run. ``fresh`` throws away what is in the folder. An own ``stream`` takes the place of the objective's usual one;
     the folder cannot hold it, so that going on needs it again.
@@ -54,7 +67,7 @@ def train(
     budget), but the hyperparameters given here. With ``parts``, as in ``("encoder",)``, only the weights of these
     sub-modules are taken, and optimiser and step are fresh. Once there is a checkpoint nothing is taken from ``start``.
     """
-    objective = objectives.make(objective) if isinstance(objective, str) else objective
+    objective = _objective(objective, hyperparameters)
     dataset = load(data) if isinstance(data, str) else data
     if not isinstance(dataset, ImageDataset):
         raise UsageError(
@@ -64,19 +77,20 @@ def train(
     if steps is not None:
         check_steps(steps)
     if steps is None and minutes is None:
-        raise UsageError("give a budget: steps, minutes, or both")
+        steps = STEPS
     for name, value in (("minutes", minutes), ("log_every", log_every), ("threads", threads)):
         if value is not None and not value > 0:
             raise UsageError(f"{name} must be positive, got {value}")
     if not checkpoint_seconds >= 0:
         raise UsageError(f"checkpoint_seconds must be a number that is not negative, got {checkpoint_seconds}")
     check_batch(batch_size, dataset.shape)
+    out = Path(out) if out is not None else _usual_folder(objective, dataset, seed, batch_size, log_every, stream)
     numerics.setup(threads=threads)
     board = board_class() if tensorboard else None
     with open_session(
         objective,
         dataset,
-        Path(out),
+        out,
         seed=seed,
         batch_size=batch_size,
         device=device,
@@ -104,6 +118,33 @@ def check_batch(batch_size: int, shape: Sequence[int]) -> None:
             f"batch_size = {batch_size}: the images of one batch take {needed / 2**30:,.0f} GB, this machine has "
             f"{there / 2**30:,.0f}; try 64"
         )
+
+
+def _objective(objective: str | Objective, hyperparameters: Mapping[str, Any]) -> Objective:
+    if isinstance(objective, Objective):
+        if hyperparameters:
+            raise UsageError(
+                f"{next(iter(hyperparameters))} is no argument of train; hyperparameters of an objective that is made "
+                "already belong into it"
+            )
+        return objective
+    options = objectives.default_options(objectives.make(objective)) if hyperparameters else {}
+    for name in hyperparameters:
+        if name not in options:
+            known = (*options, *(key for key in signature(train).parameters if key not in ("objective", "data")))
+            raise unknown_name(f"hyperparameter of {objective} or argument of train:", name, known[:-1])
+    return objectives.make(objective, dict(hyperparameters))
+
+
+def _usual_folder(
+    objective: Objective, dataset: ImageDataset, seed: int, batch_size: int, log_every: int, stream: Stream | None
+) -> Path:
+    """A folder that the same settings always mean, and others never do."""
+    asked = identity(objective, dataset, seed, batch_size, log_every, own_stream=stream is not None)
+    asked["data"] = {**asked["data"], "recipe": None}  # the same images from another place
+    digest = hashlib.sha256(json.dumps(asked, sort_keys=True, default=str).encode()).hexdigest()[:8]
+    name = re.sub(r"[^A-Za-z0-9_.-]+", "-", Path(dataset.name).stem).strip("-.") or "data"
+    return Path("runs") / f"{objective.name}-{name}-{digest}"
 
 
 def check_steps(steps: int) -> None:
