@@ -15,6 +15,7 @@ from unbraid.study.analysis import (
     published_scores,
     rank_methods,
     rank_tests,
+    run_tests,
 )
 from unbraid.study.published import load
 
@@ -166,3 +167,45 @@ def test_comparisons_are_drawn():
     assert len(plot_method_scores(scores).axes) == 6 * 7
     shown = plot_mean_ranks(mean_ranks(scores)).axes[0]
     assert [text.get_text() for text in shown.get_yticklabels()] == ["SlowVAE", "Ada-GVAE", "PCL"]
+
+
+def scored(first: list[list[float]], second: list[list[float]]) -> pl.DataFrame:
+    """Runs of two methods on one data set, each with one value per score."""
+    rows = [
+        {
+            "data": "d",
+            "objective": name,
+            "strength_name": None,
+            "strength": None,
+            "seed": seed,
+            "representation": "mean",
+        }
+        | dict(zip(("mig", "sap", "mcc", "modularity"), values, strict=False))
+        for name, runs in (("pcl", first), ("vae", second))
+        for seed, values in enumerate(runs)
+    ]
+    return pl.DataFrame(rows, schema_overrides={"strength_name": pl.String, "strength": pl.Float64})
+
+
+def test_four_scores_of_the_same_runs_are_not_four_times_the_evidence():
+    better, worse = [0.9, 0.8, 0.7], [0.3, 0.2, 0.1]
+    one = run_tests(scored([[v] for v in better], [[v] for v in worse]))
+    four = run_tests(scored([[v] * 4 for v in better], [[v] * 4 for v in worse]))
+    # 3 of 6 runs can be handed out in 20 ways, of which this one and its mirror image are as extreme; ranks 2 and 5.
+    for found in (one, four):
+        assert found.row(0, named=True) == {
+            "first": "pcl", "second": "vae", "difference": -3.0, "p_value": 0.1, "least": 0.1, "runs": 6,
+            "cells": found["cells"][0],
+        }  # fmt: skip
+    # The test over cells calls the same four cells 2 in 16.
+    assert rank_tests(method_scores(scored([[v] * 4 for v in better], [[v] * 4 for v in worse])))["p_value"][0] == 0.125
+
+
+def test_handing_out_runs_at_random_agrees_with_all_ways():
+    rng = np.random.default_rng(0)
+    table = scored((rng.uniform(size=(6, 3)) + 0.2).tolist(), rng.uniform(size=(6, 3)).tolist())
+    exact = run_tests(table, permutations=924)["p_value"][0]  # 12 choose 6
+    drawn = run_tests(table, permutations=923)["p_value"][0]
+    assert drawn == pytest.approx(exact, abs=0.05)
+    same = run_tests(scored([[0.1], [0.9]], [[0.9], [0.1]]))
+    assert same["p_value"].to_list() == [1.0]

@@ -13,7 +13,12 @@ from unbraid.study.analysis import ANALYSES, Answer, findings
 STUDY = Study(
     "toy",
     ("sprites32", "rooms3d-32"),
-    (Setting("beta-vae", {}, "beta", 1.0), Setting("beta-vae", {}, "beta", 4.0), Setting("vae", {})),
+    (
+        Setting("beta-vae", {"beta": 1, "learning_rate": 5e-4}, "beta", 1.0),
+        Setting("beta-vae", {"beta": 4, "learning_rate": 5e-4}, "beta", 4.0),
+        Setting("vae", {"learning_rate": 5e-4}),
+        Setting("annealed-vae", {"c_max": 5, "learning_rate": 5e-4, "anneal_steps": 1300}, "c_max", 5.0),
+    ),
     seeds=(0, 1),
     steps=(1000,),
 )
@@ -34,10 +39,14 @@ def folder(tmp_path_factory):
 
 def test_the_page_names_axes_coverage_verdicts_and_pictures_that_exist(folder):
     page = (folder / "report.md").read_text()
-    assert "beta-vae (beta 1, 4); vae" in page
+    assert "beta-vae (beta 1, 4); vae; annealed-vae (c_max 5)" in page
     # The toy table has one index per row: 2 data sets x 36 settings x 5 seeds x 2 representations, an hour each.
-    assert "720 of 12 runs measured" in page
+    assert "720 of 16 runs measured" in page
     assert "720.0 hours of one core" in page
+    # What every setting was trained with, defaults included: rates, widths, schedules.
+    assert re.search(r"- Training: batches of 64 images; latents 10, .*learning_rate 0.0005", page)
+    assert re.search(r"- annealed-vae: .*gamma 1000, .*anneal_steps 1300", page)
+    assert "learning_rate" not in next(line for line in page.splitlines() if line.startswith("- annealed-vae"))
     yes, no = (int(findings(full_table())["holds"].eq(value).sum()) for value in (True, False))
     assert (page.count("| holds |"), page.count("| **does not hold** |")) == (yes, no)
     pictures = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", page)

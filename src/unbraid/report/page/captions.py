@@ -192,7 +192,8 @@ ANSWERS = {
         less than chance would give are told apart in the tests below."""
     ),
     "rank_tests": _text(
-        """Difference of mean ranks of two methods, and how often chance alone gives one as large. Below 0.05 the
-        first is ahead (negative difference) or behind by more than luck; with many pairs, ask for less."""
+        """Difference of the mean ranks of two methods' runs, and how often chance gives one as large when it deals the
+        runs out anew, each with all its scores. Below 0.05 the first is ahead (negative difference) or behind by more
+        than luck; with many pairs, ask for less. If `least` is above 0.05, there are too few runs to tell."""
     ),
 }

@@ -6,7 +6,7 @@ can be missing.
 """
 
 from unbraid.study.analysis._style import save_figure
-from unbraid.study.analysis._table import METRICS, metrics_of, tasks_of
+from unbraid.study.analysis._table import METRICS, counted_once, metrics_of, tasks_of
 from unbraid.study.analysis.comparison import (
     COMPARED,
     mean_ranks,
@@ -42,7 +42,9 @@ from unbraid.study.analysis.model_selection import (
     transfer_between_data,
     unsupervised_vs_metrics,
 )
+from unbraid.study.analysis.run_tests import run_tests
 from unbraid.study.analysis.score_spread import plot_spread_by_objective, plot_spread_by_strength, score_spread
+from unbraid.study.analysis.seeds import Above, Below, Condition, jackknife, over_seeds
 from unbraid.study.analysis.transfer_trials import plot_transfer_trials, transfer_trials
 from unbraid.study.analysis.variance_explained import plot_variance_explained, variance_explained
 
@@ -52,16 +54,21 @@ __all__ = [
     "METRICS",
     "QUESTIONS",
     "UNSUPERVISED",
+    "Above",
     "Analysis",
     "Answer",
+    "Below",
+    "Condition",
     "Finding",
     "answer_all",
     "correlation_of_codes",
     "correlation_pairs",
     "correlation_trend",
+    "counted_once",
     "downstream_pairs",
     "downstream_vs_metrics",
     "findings",
+    "jackknife",
     "judge_findings",
     "markdown_scores",
     "mean_ranks",
@@ -69,6 +76,7 @@ __all__ = [
     "method_scores",
     "metric_agreement",
     "metrics_of",
+    "over_seeds",
     "plot_correlation_of_codes",
     "plot_correlation_pairs",
     "plot_downstream_pairs",
@@ -86,6 +94,7 @@ __all__ = [
     "published_scores",
     "rank_methods",
     "rank_tests",
+    "run_tests",
     "save_figure",
     "score_spread",
     "strength_curves",

@@ -20,6 +20,7 @@ __all__ = [
     "choose_data",
     "conditions_of",
     "correlate",
+    "counted_once",
     "metrics_of",
     "require",
     "rows_of",
@@ -46,6 +47,29 @@ def metrics_of(table: pl.DataFrame, *, own: bool = True) -> tuple[str, ...]:
     homes = {name: entry.function.__module__ for name, entry in REGISTERED.items()}
     plugged = [name for name, home in homes.items() if not home.startswith("unbraid.")] if own else []
     return tuple(metric for metric in (*METRICS, *plugged) if metric in table.columns)
+
+
+_TWINS = (("beta-vae", 1.0), ("beta-tcvae", 1.0))
+"""Settings that are one and the same model, the plain VAE, trained alike from the same seed."""
+
+
+def counted_once(table: pl.DataFrame) -> pl.DataFrame:
+    """The table without rows that repeat a run of another setting: beta-TCVAE at beta 1 is beta-VAE at beta 1.
+
+    Counted twice, such runs would be too good evidence of everything. A row goes only where its twin is there.
+    """
+    require(table, ("data", "objective", "strength", "seed"))
+    first, *others = _TWINS
+    keys = ["data", "seed", *(name for name in ("representation", "steps", "net") if name in table.columns)]
+    there = table.filter(_is(first)).select(keys).unique()
+    again = table.filter(pl.any_horizontal([_is(other) for other in others])).join(
+        there, on=keys, how="semi", nulls_equal=True
+    )
+    return table.join(again.select(*keys, "objective", "strength"), on=[*keys, "objective", "strength"], how="anti")
+
+
+def _is(setting: tuple[str, float]) -> pl.Expr:
+    return (pl.col("objective") == setting[0]) & (pl.col("strength") == setting[1])
 
 
 def tasks_of(table: pl.DataFrame) -> tuple[str, ...]:

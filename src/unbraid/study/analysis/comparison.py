@@ -16,7 +16,15 @@ from unbraid.errors import UsageError, unknown_name
 from unbraid.study.analysis._table import METRICS, rows_of
 from unbraid.study.published import load
 
-__all__ = ["COMPARED", "mean_ranks", "method_of", "method_scores", "published_scores", "rank_methods", "rank_tests"]
+__all__ = [
+    "COMPARED",
+    "mean_ranks",
+    "method_of",
+    "method_scores",
+    "published_scores",
+    "rank_methods",
+    "rank_tests",
+]
 
 COMPARED = (*METRICS[:3], "mcc", *METRICS[3:])
 """The seven scores of the published tables; data with measured factors have the MCC alone."""
@@ -112,8 +120,8 @@ def rank_tests(scores: pl.DataFrame, *, permutations: int = 100_000, seed: int =
     """For every two methods the difference of their mean ranks and how often chance gives one as large.
 
     If two methods were equal, their ranks in a cell could as well be swapped; ``p_value`` is two-sided, over all ways
-    of swapping if they are at most ``permutations``, else over that many random ones. Scores of one data set depend on
-    each other, which the test does not know: read small p-values with that in mind.
+    of swapping if they are at most ``permutations``, else over that many random ones. As published, it takes cells for
+    independent, which scores of the same runs are not: for printed means alone. Of runs ask ``run_tests``.
     """
     if permutations < 1:
         raise UsageError(f"permutations must be at least 1, got {permutations}")

@@ -12,8 +12,8 @@ import polars as pl
 from unbraid.errors import UsageError
 from unbraid.files import replace_file
 from unbraid.study.analysis._style import save_figure
-from unbraid.study.analysis._table import METRICS, SCORED, metrics_of
-from unbraid.study.analysis.comparison import mean_ranks, method_scores, rank_tests
+from unbraid.study.analysis._table import METRICS, SCORED, counted_once, metrics_of
+from unbraid.study.analysis.comparison import mean_ranks, method_scores
 from unbraid.study.analysis.comparison_views import plot_mean_ranks, plot_method_scores
 from unbraid.study.analysis.correlated_codes import (
     correlation_of_codes,
@@ -37,6 +37,7 @@ from unbraid.study.analysis.model_selection import (
     transfer_between_data,
     unsupervised_vs_metrics,
 )
+from unbraid.study.analysis.run_tests import run_tests
 from unbraid.study.analysis.score_spread import plot_spread_by_objective, score_spread
 from unbraid.study.analysis.transfer_trials import plot_transfer_trials, transfer_trials
 from unbraid.study.analysis.variance_explained import plot_variance_explained, variance_explained
@@ -72,11 +73,15 @@ class Analysis:
     """Whether ``table`` takes ``metrics``."""
     published: str | None = None
     """The published table to set beside the answer."""
+    once: bool = True
+    """Whether settings that are the same model count once: not where each objective is shown by itself."""
     own: bool = True
     """Whether scores of one's own may stand beside the study's six: not where the answer mixes all scores."""
 
     def answer(self, table: pl.DataFrame) -> pl.DataFrame:
         """The answer over those scores that the table has."""
+        if self.once:
+            table = counted_once(table)
         if not self.by_metric:
             return self.table(table)
         metrics = metrics_of(table, own=self.own)
@@ -101,22 +106,18 @@ def _ranks_of_methods(table: pl.DataFrame) -> pl.DataFrame:
     return mean_ranks(method_scores(table))
 
 
-def _rank_tests(table: pl.DataFrame) -> pl.DataFrame:
-    return rank_tests(method_scores(table))
-
-
 def _transfer_of_settings(table: pl.DataFrame, **options: Any) -> pl.DataFrame:
     return transfer_between_data(table, pairing="settings", **options)
 
 
 ANALYSES: dict[str, Analysis] = {
     "correlation_of_codes": Analysis(
-        1, "Correlation of codes against strength", correlation_of_codes, plot_correlation_of_codes, False
+        1, "Correlation of codes against strength", correlation_of_codes, plot_correlation_of_codes, False, once=False
     ),
     "correlation_pairs": Analysis(
         1, "Correlation of mean and of sampled codes", correlation_pairs, plot_correlation_pairs, False
     ),
-    "correlation_trend": Analysis(1, "Trend of correlation with strength", correlation_trend, None, False),
+    "correlation_trend": Analysis(1, "Trend of correlation with strength", correlation_trend, None, False, once=False),
     "metric_agreement": Analysis(2, "Agreement of scores", metric_agreement, plot_metric_agreement),
     "variance_explained": Analysis(
         3,
@@ -125,8 +126,8 @@ ANALYSES: dict[str, Analysis] = {
         plot_variance_explained,
         published="variance_explained",
     ),
-    "score_spread": Analysis(3, "Spread of scores by objective", score_spread, plot_spread_by_objective),
-    "strength_curves": Analysis(4, "Scores against strength", strength_curves, plot_strength_curves),
+    "score_spread": Analysis(3, "Spread of scores by objective", score_spread, plot_spread_by_objective, once=False),
+    "strength_curves": Analysis(4, "Scores against strength", strength_curves, plot_strength_curves, once=False),
     "unsupervised_vs_metrics": Analysis(
         4, "Label-free quantities against scores", unsupervised_vs_metrics, plot_unsupervised_vs_metrics
     ),
@@ -152,7 +153,7 @@ ANALYSES: dict[str, Analysis] = {
     ),
     "method_scores": Analysis(6, "Methods on every data set and score", method_scores, plot_method_scores, False),
     "mean_ranks": Analysis(6, "Mean ranks of methods", _ranks_of_methods, plot_mean_ranks, False),
-    "rank_tests": Analysis(6, "Permutation tests of mean ranks", _rank_tests, None, False),
+    "rank_tests": Analysis(6, "Permutation tests of ranks, each run with all its scores", run_tests, None, False),
 }
 """All analyses, in the order of the questions."""
 

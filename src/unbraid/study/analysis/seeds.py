@@ -1,0 +1,89 @@
+"""What the seeds say of a conclusion: intervals by leaving seeds out, and a verdict that may be undecided."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from unbraid.errors import UsageError
+from unbraid.evaluation import Verdict, verdict
+
+__all__ = ["Above", "Below", "Condition", "jackknife", "over_seeds"]
+
+GROUPS = 10
+"""Most groups of seeds that are left out in turn."""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A number that must lie on one side of a limit."""
+
+    name: str
+    value: float
+    limit: float
+
+    sign = 1
+
+    def met(self, low: float, high: float) -> bool | None:
+        """Whether an interval lies on the right side; neither if the limit is inside."""
+        worst, best = sorted((self.sign * (low - self.limit), self.sign * (high - self.limit)))
+        return True if worst > 0 else False if best <= 0 else None
+
+
+class Above(Condition):
+    """More than the limit."""
+
+
+class Below(Condition):
+    """Less than the limit."""
+
+    sign = -1
+
+
+def jackknife(whole: float, without: Sequence[float], *, level: float = 0.95) -> tuple[float, float]:
+    """The interval of a number from its values without each group in turn, by the jackknife and Student's t.
+
+    The standard error is ``sqrt((n - 1) / n sum (x_i - mean)^2)``; of a mean it is the usual one.
+
+    >>> low, high = jackknife(2.0, [2.5, 2.0, 1.5])  # the mean of 1, 2, 3 without each: 1 / sqrt(3) is its error
+    >>> round((high - low) / 2 / 4.3027, 4)
+    0.5774
+    """
+    from scipy.stats import t
+
+    values = np.asarray(without, float)
+    n = len(values)
+    error = float(np.sqrt((n - 1) / n * ((values - values.mean()) ** 2).sum()))
+    reach = float(t.ppf(0.5 + level / 2, n - 1)) * error
+    return whole - reach, whole + reach
+
+
+def over_seeds(table: pl.DataFrame, check: Callable[[pl.DataFrame], tuple[str, list[Condition]]]) -> Verdict:
+    """The verdict of a check, whose numbers get 95 % intervals by leaving out the runs of one seed after the other.
+
+    Runs of different seeds are independent; scores of one run are not, nor are cells of one table. So what may vary is
+    the seed. The claim holds if every interval lies on the right side, does not if one lies on the wrong side, and is
+    undecided otherwise. With one seed nothing is known of luck: undecided, too. More than ten seeds are left
+    out in ten groups.
+    """
+    text, conditions = check(table)
+    seeds = np.array(table["seed"].unique().sort().to_list())
+    groups = np.array_split(seeds, min(GROUPS, len(seeds)))
+    numbers = {one.name: one.value for one in conditions}
+    if len(groups) < 2:
+        return Verdict("undecided", numbers, f"{text}; one seed tells nothing of luck")
+    try:
+        others = [check(table.filter(~pl.col("seed").is_in(group.tolist())))[1] for group in groups]
+    except UsageError as error:
+        return Verdict("undecided", numbers, f"{text}; without some seeds it cannot be asked ({error})")
+    answers, told = [], []
+    for position, one in enumerate(conditions):
+        low, high = jackknife(one.value, [other[position].value for other in others])
+        answers.append(one.met(low, high))
+        told.append(f"{one.name} {low:.3g} to {high:.3g}")
+        numbers |= {f"{one.name} low": low, f"{one.name} high": high}
+    holds = False if False in answers else True if all(answers) else None
+    return verdict(holds, f"{text} [95 %: {', '.join(told)}]", **numbers)
