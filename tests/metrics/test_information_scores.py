@@ -211,3 +211,15 @@ def test_scores_stay_in_the_unit_interval_and_the_ceiling_is_no_less_than_zero(s
     result = score(rng.normal(size=(200, 5)) ** 3, factors)
     assert -1e-12 <= float(result) <= 1 + 1e-12
     assert 0 <= result.ceiling <= 1 + 1e-12
+
+
+def test_one_code_that_serves_two_factors_is_seen_by_the_part_alone_and_not_by_the_gap():
+    # Two independent binary factors; code 0 is their pair, code 1 constant. Its gap is 1 for both factors, and it knows
+    # both wholly: 1 - 1 = 0. A code of its own for each gives 1 - 0.
+    factors = np.indices((2, 2)).reshape(2, -1).T
+    both = np.stack([2 * factors[:, 0] + factors[:, 1], np.zeros(4)], axis=1)
+    assert mig(both, factors).parts["per_factor"] == pytest.approx([1, 1])
+    assert mig(both, factors).parts["alone"] == pytest.approx([0, 0])
+    assert mig(factors, factors).parts["alone"] == pytest.approx([1, 1])
+    # With one factor there is no other to serve.
+    assert mig(factors[:, :1], factors[:, :1]).parts["alone"] == pytest.approx([1])

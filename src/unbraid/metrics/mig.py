@@ -29,6 +29,9 @@ def mig(codes: ArrayLike, factors: ArrayLike, *, bins: int = 20, binning: Binnin
     Flaw: bins of equal width (the study's setting) collapse when one sample lies far out;
     ``binning="quantile"`` is immune and also ignores any monotone warp of a code.
 
+    The part ``alone`` has, for every factor's most informative code, how much more of this factor it knows than of any
+    other (each in units of its entropy): low where one code serves two factors, which the gap does not see.
+
     The score is deterministic; ``seed`` is accepted so that all scores are called alike.
 
     >>> grid = np.indices((3, 4)).reshape(2, -1).T
@@ -47,6 +50,7 @@ def mig(codes: ArrayLike, factors: ArrayLike, *, bins: int = 20, binning: Binnin
         float(best.mean()),
         {
             "per_factor": gaps,
+            "alone": alone_of(information, entropies),
             "ceiling_per_factor": best,
             "information": information,
             "entropy": entropies,
@@ -66,3 +70,13 @@ def gaps_of(information: np.ndarray, entropies: np.ndarray) -> np.ndarray:
     """Gap of each factor from the information ``[d, K]`` of codes about factors."""
     top, second = top_two(information)
     return (top - second) / entropies
+
+
+def alone_of(information: np.ndarray, entropies: np.ndarray) -> np.ndarray:
+    """For each factor: what its most informative code knows of it less what that code knows of any other factor."""
+    shares = information / entropies  # [d, K]
+    codes = shares.argmax(axis=0)
+    others = shares[codes].copy()  # [K, K]: row k is the code of factor k
+    np.fill_diagonal(others, -np.inf)
+    most = others.max(axis=1) if len(entropies) > 1 else np.zeros(1)
+    return shares[codes, np.arange(len(codes))] - most

@@ -23,19 +23,23 @@ NAMES = {
     "plain": "plain beta-TCVAE",
     "pbt-s": "PBT-S, 1000 labels",
     "few-labels": "1000 labels in the loss",
+    "pbt-s-all": "PBT-S, all labels",
+    "pbt-s-dci": "PBT-S by DCI, all labels",
 }
 
 TEXT = """# Recursions against other ways to spend the same images
 
 Mutual information gap with the true factors, {seeds} seeds. One recursion costs {cost:.1f} million images on average,
-summed over all models it trains; the plain beta-TCVAE runs of a seed cost the same, the last three rows what a
+summed over all models it trains; the plain beta-TCVAE runs of a seed cost the same, the others what a
 recursion's final population costs. Made by `{command}`.
 
-| way | models | mean | deviation | lowest | best |
-|---|---|---|---|---|---|
+| way | models | mean | deviation | lowest | best | DCI | alone |
+|---|---|---|---|---|---|---|---|
 {table}
 
-"Selected" is the model one would end up with: by surrogate MIG, by UDR, by the MIG on 1000 labels. Over the plain
+"Selected" is the model one would end up with: by surrogate MIG, by UDR, by the MIG on 1000 labels or on all. "DCI" is
+the mean DCI disentanglement of selected models; "alone" is how much more a factor's best code knows of it than of any
+other factor, low where one code serves two. Over the plain
 members UDR and the mean MIG of a member's models have a rank correlation of {correlation}.
 
 ![MIG of all ways, and UDR against MIG](comparison.png)
@@ -91,6 +95,8 @@ def _groups(models: polars.DataFrame) -> dict[str, polars.DataFrame]:
     groups: dict[str, polars.DataFrame] = {}
     for arm in ARMS:
         rows = models.filter(models["arm"] == arm)
+        if not len(rows):  # a comparison of an earlier version has fewer
+            continue
         if arm == "recursive":
             for count in sorted(set(rows["leaf_runs"])):
                 groups[f"{NAMES[arm]}, {count} leaf-run(s)"] = rows.filter(rows["leaf_runs"] == count)
@@ -98,6 +104,9 @@ def _groups(models: polars.DataFrame) -> dict[str, polars.DataFrame]:
         if not rows["selected"].all():
             groups[f"{NAMES[arm]}, all"] = rows
         groups[NAMES[arm] + (", selected" if not rows["selected"].all() else "")] = rows.filter(rows["selected"])
+        if arm == "plain" and "mig_labels" in rows.columns:
+            best = rows.sort("mig_labels", descending=True).unique("seed", keep="first", maintain_order=True)
+            groups[f"{NAMES[arm]}, selected by 1000 labels"] = best
     return groups
 
 
@@ -107,9 +116,15 @@ def _summary(models: polars.DataFrame) -> list[str]:
         scores = rows["mig"].to_numpy()
         lines.append(
             f"| {name} | {len(scores)} | {scores.mean():.3f} | {scores.std():.3f} | "
-            f"{scores.min():.3f} | {scores.max():.3f} |"
+            f"{scores.min():.3f} | {scores.max():.3f} | {_mean(rows, 'dci')} | {_mean(rows, 'alone')} |"
         )
     return lines
+
+
+def _mean(rows: polars.DataFrame, column: str) -> str:
+    if column not in rows.columns or not rows[column].count():
+        return ""
+    return f"{np.mean(rows[column].drop_nulls().to_numpy()):.3f}"
 
 
 def _members(models: polars.DataFrame) -> polars.DataFrame:

@@ -1,6 +1,7 @@
 """Populations that select by a score, and their recursion."""
 
-from unbraid.selection.comparison import ARMS, compare, comparison_tables, found_factors, judge
+from unbraid.selection.claims import judge
+from unbraid.selection.comparison import ARMS, compare, comparison_tables, found_factors
 from unbraid.selection.controller import evolve
 from unbraid.selection.evolution import Best, Evolution, open_evolution
 from unbraid.selection.hyperparameters import Range, default_ranges, starting_from

@@ -1,15 +1,16 @@
 """Is a recursion worth its cost? The same number of images spent on recursions and on other ways to a model.
 
 Per seed: ``recursive`` (selected by 0 and by all leaf-runs), ``plain`` (members of untouched hyperparameters and
-several models each, as many images in all as the recursion saw), ``pbt-s`` (a population selected by the MIG on 1000
-labels) and ``few-labels`` (models whose loss sees these labels, at the cost of ``pbt-s``). True factors are used to
-report, and by the last two.
+several models each, as many images in all as the recursion saw; 1000 labels may select among them), ``pbt-s`` (a
+population selected by the MIG on 1000 labels), ``few-labels`` (models whose loss sees these labels, at the cost of
+``pbt-s``), and two populations selected with all labels: by the MIG (``pbt-s-all``) and by DCI (``pbt-s-dci``). True
+factors are used to report, and by all but the first two.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,6 @@ import numpy as np
 from unbraid.data import Dataset, load
 from unbraid.engines import Engine
 from unbraid.errors import UsageError
-from unbraid.evaluation import Verdict, verdict
 from unbraid.files import read_json, write_json
 from unbraid.metrics import mig
 from unbraid.progress import ProgressKind
@@ -27,15 +27,16 @@ from unbraid.selection.evolution import Evolution
 from unbraid.selection.hyperparameters import Range
 from unbraid.selection.population import Population
 from unbraid.selection.recursion import Recursion, recurse
+from unbraid.selection.scoring import dci_score, mig_score
 from unbraid.selection.tree import MetaEpoch, Tree, explain
 from unbraid.training import open_run
 
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["ARMS", "Claim", "compare", "comparison_tables", "cost", "found_factors", "judge"]
+__all__ = ["ARMS", "compare", "comparison_tables", "cost", "found_factors"]
 
-ARMS = ("recursive", "plain", "pbt-s", "few-labels")
+ARMS = ("recursive", "plain", "pbt-s", "few-labels", "pbt-s-all", "pbt-s-dci")
 SCORED = "compared.json"
 LABELS = 1000
 GAMMAS = (1.0, 10.0, 50.0, 100.0, 500.0, 1000.0)
@@ -104,6 +105,8 @@ def _others(recursion: Recursion, total: int, selected: int) -> dict[str, Popula
             halving=1,
         ),
         "pbt-s": replace(final, score=f"mig:labels={LABELS}"),
+        "pbt-s-all": replace(final, score="mig"),
+        "pbt-s-dci": replace(final, score="dci"),
         "few-labels": replace(
             final,
             objective="s2-beta-tcvae",
@@ -170,6 +173,8 @@ def _rows(arm: str, evolution: Evolution, data: Dataset) -> list[dict[str, Any]]
             path = place / run
             score = result.per_model[number] if result.per_model else result.score
             row = _row(arm, data, path, score, result.hyperparameters, path == best.run, spent)
+            if arm == "plain":
+                row["mig_labels"] = mig_score([open_run(path)], data, labels=LABELS).value
             rows.append({**row, "leaf_runs": None, "member": result.member, "member_score": result.score})
     return rows
 
@@ -179,12 +184,16 @@ def _row(
 ) -> dict[str, Any]:
     rng = np.random.default_rng(0)
     index = np.arange(len(data)) if len(data) <= IMAGES else np.sort(rng.choice(len(data), IMAGES, replace=False))
-    found = mig(open_run(run).encode(data.images(index, rng)), data.factors(index))
+    opened = open_run(run)
+    found = mig(opened.encode(data.images(index, rng)), data.factors(index))
+    dci = dci_score([opened], data).value if selected else None
     return {
         "arm": arm,
         "selected": selected,
         "score": score,
         "mig": float(found),
+        "alone": float(found.parts["alone"].mean()),
+        "dci": dci,
         **{f"mig_{name}": float(gap) for name, gap in zip(data.factor_names, found.parts["per_factor"], strict=True)},
         **{name: float(value) for name, value in values.items()},
         "model_images": spent,
@@ -203,78 +212,3 @@ def comparison_tables(folder: str | Path) -> tuple[polars.DataFrame, polars.Data
         for part in ("rows", "found")
     )
     return models, found
-
-
-@dataclass(frozen=True)
-class Claim:
-    """One of the paper's claims, and what a comparison says of it."""
-
-    title: str
-    verdict: Verdict
-
-
-def judge(models: polars.DataFrame, found: polars.DataFrame) -> list[Claim]:
-    """The paper's claims against the tables of a comparison."""
-    last = int(models["leaf_runs"].max() or 0)  # type: ignore[arg-type]
-
-    def of(arm: str, *, leaf_runs: int | None = None, selected: bool = True) -> np.ndarray:
-        rows = models.filter((models["arm"] == arm) & (models["selected"] | (not selected)))
-        if leaf_runs is not None:
-            rows = rows.filter(rows["leaf_runs"] == leaf_runs)
-        return rows.sort("seed")["mig"].to_numpy()
-
-    recursive, without = of("recursive", leaf_runs=last), of("recursive", leaf_runs=0)
-    plain, by_udr = of("plain", selected=False), of("plain")
-    labelled, few = of("pbt-s"), of("few-labels")
-    roots = found.filter((found["leaf_run"] == 0) & found["factor"].is_not_null())
-    sets = {tuple(sorted(set(part["factor"]))) for _, part in roots.group_by("seed")}
-    learned = " | ".join(", ".join(factors) for factors in sorted(sets)) or "nothing"
-    above = int((recursive > np.median(plain)).sum())
-    gain = recursive - without
-    error = gain.std(ddof=1) / np.sqrt(len(gain)) if len(gain) > 1 else np.inf
-    return [
-        Claim(
-            "Consistency: every seed gives a good model",
-            verdict(
-                above == len(recursive),
-                f"{above} of {len(recursive)} recursive models are above the median plain model "
-                f"({np.median(plain):.3f}); lowest {recursive.min():.3f}. Roots learned {learned}",
-                above=above,
-                models=len(recursive),
-                median=float(np.median(plain)),
-            ),
-        ),
-        Claim(
-            "Spread: smaller than that of plain runs",
-            verdict(
-                bool(recursive.std() < plain.std()),
-                f"standard deviation {recursive.std():.3f} over seeds, plain models {plain.std():.3f}, "
-                f"plain models selected by UDR {by_udr.std():.3f}",
-                recursive=recursive.std(),
-                plain=plain.std(),
-            ),
-        ),
-        Claim(
-            f"Leaf-runs: selection by {last} leaf-run(s) is better than by none",
-            verdict(
-                bool(gain.mean() > 0) if abs(gain.mean()) > error else None,
-                f"mean change {gain.mean():+z.3f} with a standard error of {error:.3f} ({_signs(gain)})",
-                gain=gain.mean(),
-                error=error,
-            ),
-        ),
-        Claim(
-            "1000 labels: better spent on selection (PBT-S) than on the loss",
-            verdict(
-                bool(labelled.mean() > few.mean()),
-                f"PBT-S {labelled.mean():.3f} +- {labelled.std():.3f}, loss {few.mean():.3f} +- {few.std():.3f}",
-                selection=labelled.mean(),
-                loss=few.mean(),
-            ),
-        ),
-    ]
-
-
-def _signs(change: Sequence[float] | np.ndarray) -> str:
-    values = np.asarray(change)
-    return f"better in {(values > 0).sum()}, equal in {(values == 0).sum()}, worse in {(values < 0).sum()} seeds"

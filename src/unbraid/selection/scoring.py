@@ -37,6 +37,7 @@ class MemberScore:
 
 SCORES: dict[str, str] = {
     "mig": "unbraid.selection.scoring:mig_score",
+    "mig-alone": "unbraid.selection.scoring:alone_score",
     "dci": "unbraid.selection.scoring:dci_score",
     "udr": "unbraid.selection.scoring:udr_score",
     "surrogate-mig": "unbraid.selection.surrogates:surrogate_score",
@@ -92,6 +93,13 @@ def mig_score(
     return metric_score("mig", runs, data, {"bins": 20}, seed=seed, labels=labels, images=images)
 
 
+def alone_score(
+    runs: Sequence[Run], data: ImageDataset, *, seed: int = 0, labels: int | None = None, images: int = 50_000
+) -> MemberScore:
+    """How much more a factor's best code knows of it than of any other factor; punishes one code for two factors."""
+    return metric_score("mig", runs, data, {"bins": 20}, seed=seed, labels=labels, images=images, part="alone")
+
+
 def dci_score(
     runs: Sequence[Run], data: ImageDataset, *, seed: int = 0, labels: int | None = None, images: int = 15_000
 ) -> MemberScore:
@@ -108,11 +116,12 @@ def metric_score(
     seed: int = 0,
     labels: int | None = None,
     images: int = 50_000,
+    part: str | None = None,
 ) -> MemberScore:
     """A score of codes against true factors, averaged over models; all images are used if there are fewer.
 
     With ``labels`` only that many images, the same ones for all members and generations, have labels: the
-    semi-supervised case.
+    semi-supervised case. With ``part`` the mean of that part of the score counts.
     """
     index = (
         _draw(len(data), images, seed, Purpose.SCORED)
@@ -122,7 +131,8 @@ def metric_score(
     pixels = data.images(index, counter_rng(seed, 0, Purpose.SCORED))
     factors = data.factors(index)
     factors = factors[:, [len(np.unique(column)) > 1 for column in factors.T]]
-    scores = [float(METRICS[name].score(run.encode(pixels), factors, seed=seed, options=options)) for run in runs]
+    found = [METRICS[name].score(run.encode(pixels), factors, seed=seed, options=options) for run in runs]
+    scores = [float(one if part is None else np.mean(one.parts[part])) for one in found]
     return MemberScore(float(np.mean(scores)), tuple(scores))
 
 
