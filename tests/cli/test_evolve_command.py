@@ -1,6 +1,7 @@
 """unbraid evolve run and status, as typed."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -46,3 +47,18 @@ def test_what_is_wrong_is_told(words, message, tmp_path, capsys):
 def test_a_folder_without_a_population_is_told(tmp_path, capsys):
     assert main(["evolve", "status", str(tmp_path)]) == 2
     assert "holds no population" in capsys.readouterr().err
+
+
+def test_one_generation_is_a_random_search_that_lists_all_members_best_first(tmp_path, capsys):
+    words = "evolve run --objective slow-vae --data mini-sprites --score udr --models 2 --members 3 --generations 1"
+    more = "--images 64 --search gamma=1..16 rate=1..10 learning_rate=1e-3 batch_size=16 --option net=mlp:width=8"
+    assert main([*words.split(), *more.split(), "--workers", "1", "--progress", "none", "--out", str(tmp_path)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    start = next(i for i, line in enumerate(lines) if line.split()[:2] == ["udr", "hyperparameters"])
+    rows = [line.split(maxsplit=2) for line in lines[start + 1 : start + 4]]
+    scores = [float(score) for _, score, _ in rows]
+    assert scores == sorted(scores, reverse=True)
+    assert sorted(member for member, _, _ in rows) == ["0", "1", "2"]
+    drawn = [float(re.search(r"gamma ([\d.]+)", values)[1]) for *_, values in rows]
+    assert len(set(drawn)) == 3
+    assert all(1 <= gamma <= 16 for gamma in drawn)

@@ -7,7 +7,7 @@ from unbraid.errors import UsageError
 from unbraid.objectives import get
 from unbraid.selection import Population, Range, default_ranges
 from unbraid.selection.exploit import replacements, truncated
-from unbraid.selection.hyperparameters import FACTORS, draw, explore
+from unbraid.selection.hyperparameters import FACTORS, draw, explore, starting_from
 from unbraid.selection.population import Member, Result, converged, founders, grown, select, survivors
 
 RANGES = default_ranges(get("beta-tcvae"))
@@ -177,3 +177,19 @@ def test_wrong_settings_are_answered(settings, message):
 def test_a_range_holds_its_own_values():
     with pytest.raises(UsageError, match="must lie in"):
         Range((1.0, 20.0), high=10.0)
+
+
+def test_a_random_search_starts_anywhere_in_its_ranges():
+    rng = np.random.default_rng(0)
+    ranges = {"gamma": starting_from("gamma", ["1..16"]), "batch_size": Range((8, 10), 1, 64, whole=True, between=True)}
+    drawn = [draw(ranges, rng) for _ in range(2000)]
+    gamma = np.array([one["gamma"] for one in drawn])
+    # Uniform on 1..16: mean 8.5, deviation 15 / sqrt(12), of a mean of 2000 a hundredth of that and more.
+    assert gamma.mean() == pytest.approx(8.5, abs=0.4)
+    assert gamma.std() == pytest.approx(15 / np.sqrt(12), rel=0.05)
+    assert (gamma.min() >= 1, gamma.max() <= 16, len(set(gamma)) == 2000) == (True, True, True)
+    assert {one["batch_size"] for one in drawn} == {8, 9, 10}
+    assert type(drawn[0]["batch_size"]) is int
+    for words, message in ((["16..1"], "a lower and an upper end"), (["1..x"], "must be numbers")):
+        with pytest.raises(UsageError, match=message):
+            starting_from("gamma", words)

@@ -57,7 +57,8 @@ def evolve_run(
         data: Data set by name.
         objective: What the members minimise.
         option: Options of the objective that stay as they are, such as net=mlp:width=64.
-        search: Values that members start from, such as beta=1,2,4; explore multiplies them.
+        search: Values that members start from, such as beta=1,2,4, or anywhere in a range, gamma=1..16; explore
+            multiplies them. With --generations 1 this is a random search.
         score: mig, dci, udr, with options as in mig:labels=1000, or an own function as module:function.
         recursive: Learn a few factors at a time without labels, and select a final model by what was found. Settings
             below then hold for every population of the recursion; it has scores of its own.
@@ -184,6 +185,11 @@ def tell_population(evolution: Evolution, json: bool) -> None:
     best = evolution.best
     values = ", ".join(f"{name} {value:g}" for name, value in best.hyperparameters.items())
     print(f"best of all: {best.score:.4f}, member {best.result.member} of generation {best.generation} ({values})")
+    if of == 1:
+        print(f"\n{'':>7}{evolution.population.score:>12}  hyperparameters")
+        for result in sorted(evolution.generations[0].results, key=lambda one: -one.score):
+            values = ", ".join(f"{name} {value:.4g}" for name, value in result.hyperparameters.items())
+            print(f"{result.member:>7}{result.score:>12.4f}  {values}")
     failed = [r for generation in evolution.generations for r in generation.results if r.error]
     if failed:
         print(f"{len(failed)} member(s) scored 0, for example: {failed[-1].error}")

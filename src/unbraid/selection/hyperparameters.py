@@ -37,11 +37,22 @@ class Range:
     """... and no higher."""
     whole: bool = False
     """Whether it is a whole number; explore then rounds up."""
+    between: bool = False
+    """Whether members start anywhere between the two values, all as likely."""
 
     def __post_init__(self) -> None:
         top = math.inf if self.high is None else self.high
         if not self.values or not all(self.low <= value <= top for value in self.values):
             raise UsageError(f"values must lie in {self.low:g}..{top:g} and not be empty, got {self.values}")
+        if self.between and (len(self.values) != 2 or not self.values[0] < self.values[1]):
+            raise UsageError(f"a range has a lower and an upper end, such as 1..16; got {self.values}")
+
+    def start(self, rng: np.random.Generator) -> float:
+        """A value that a member starts from."""
+        if not self.between:
+            return self.values[rng.integers(len(self.values))]
+        low, high = self.values
+        return int(rng.integers(int(low), int(high) + 1)) if self.whole else float(rng.uniform(low, high))
 
     def moved(self, value: float, factor: float) -> float:
         """The value times a factor, within bounds.
@@ -84,7 +95,11 @@ def starting_from(name: str, words: Sequence[str], known: Range | None = None) -
 
     >>> starting_from("beta", ["1", "2.5"]).values
     (1.0, 2.5)
+    >>> starting_from("gamma", ["1..16"]).between  # anywhere from 1 to 16
+    True
     """
+    between = len(words) == 1 and ".." in words[0]
+    words = words[0].split("..", 1) if between else words
     try:
         values = tuple(float(word) for word in words)
     except ValueError as error:
@@ -95,12 +110,12 @@ def starting_from(name: str, words: Sequence[str], known: Range | None = None) -
             raise UsageError(f"values of {name} must be whole numbers, got {', '.join(words)}")
         values = tuple(int(value) for value in values)
     high = None if bounds.high is None else max(bounds.high, *values)
-    return Range(values, min(bounds.low, *values), high, bounds.whole)
+    return Range(values, min(bounds.low, *values), high, bounds.whole, between)
 
 
 def draw(ranges: Mapping[str, Range], rng: np.random.Generator) -> Hyperparameters:
     """Where a new member starts."""
-    return {name: found.values[rng.integers(len(found.values))] for name, found in ranges.items()}
+    return {name: found.start(rng) for name, found in ranges.items()}
 
 
 def explore(
@@ -114,6 +129,6 @@ def explore(
     """Multiply every hyperparameter by a factor of its own, or with probability ``resample`` draw it anew."""
     moved: Hyperparameters = {}
     for name, found in ranges.items():
-        anew, start, factor = rng.random(), rng.integers(len(found.values)), factors[rng.integers(len(factors))]
-        moved[name] = found.values[start] if anew < resample else found.moved(values[name], factor)
+        anew, start, factor = rng.random(), found.start(rng), factors[rng.integers(len(factors))]
+        moved[name] = start if anew < resample else found.moved(values[name], factor)
     return moved
