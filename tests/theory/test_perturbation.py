@@ -69,7 +69,7 @@ def test_the_pattern_goes_where_only_entangled_codes_are_precise(seed):
     angle, match = favoured(found)
     # Decoders that have learned the images are equally good: the two kinds of codes have the same noise.
     assert -0.03 <= gaps[0] <= 0.01
-    assert gaps[1000] >= 0.1
+    assert found.kept[1] >= 0.1
     assert 45 <= angle <= 75
     assert match > 0.9
     assert np.abs(found.perturbation.patterns).max() <= 25
@@ -105,6 +105,20 @@ def test_the_same_seed_gives_the_same_pattern_and_the_game_ends_when_nothing_is_
     assert game(50, 0, batch_size=16, check_every=1, patience=1).gaps[-1][0] < 50
 
 
+def test_the_best_pattern_is_kept_and_not_the_last():
+    # Play on past the best check: the same game that ends there must have left the same pattern.
+    long = game(12, 1, batch_size=16, check_every=1, patience=100)
+    step, gap = long.kept
+    assert gap == max(gap for _, gap in long.gaps[1:])
+    assert step < long.gaps[-1][0]
+    short = game(step, 1, batch_size=16, check_every=1, patience=100)
+    assert short.gaps == long.gaps[: step + 1]
+    assert np.array_equal(short.perturbation.patterns, long.perturbation.patterns)
+    assert not np.array_equal(
+        game(12, 1, batch_size=16, check_every=12).perturbation.patterns, long.perturbation.patterns
+    )
+
+
 def test_noise_directions_of_turned_codes_follow_from_their_covariances():
     # Noise 0.05 and 0.3 along the axes against the same turned by 45 degrees: the difference of the covariances,
     # (0.09 - 0.0025) / 2 * [[-1, s], [s, 1]] with |s| = 1, has eigenvalues +-0.04375 * sqrt(2), at 67.5 degrees.
@@ -125,6 +139,7 @@ def test_perturb_makes_a_data_set_that_trains_by_name(tmp_path, capsys):
     assert (folder / "perturbation.png").read_bytes()[:4] == b"\x89PNG"
     record = read_perturbation(folder)[1]
     assert record["largest_change"] <= 0.1
+    assert record["kept_step"] in (1, 2)
     assert record["base"] == {"name": "mini-sprites", "options": {}}
     assert len(record["mig"]) == 3
     scores = record["mig"]

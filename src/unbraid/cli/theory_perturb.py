@@ -117,7 +117,8 @@ def theory_perturb(
         print(json_module.dumps(numbers))
         return
     print(f"mean change {numbers['mean_change']:.4f}, largest {numbers['largest_change']:.4f}, epsilon {epsilon:g}")
-    if numbers["gaps"][-1][1] <= numbers["gaps"][0][1]:
+    print(f"kept the pattern of step {found.kept[0]:,}, where disentangled models lose {found.kept[1]:+.3f} nats more")
+    if not found.grew:
         print("the gap did not grow: the two models place their noise alike, or --pattern-steps are too few")
     source = quoted(f"perturbed:source={out}")
     print(f"wrote {out / 'perturbation.png'}; next: unbraid train beta-vae --data {source} --out RUN")

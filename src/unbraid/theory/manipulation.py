@@ -109,6 +109,7 @@ def save_manipulation(
         "variance": float(before.var(axis=0).sum()),
         "variance_after": float(after.var(axis=0).sum()),
         "gaps": found.gaps,
+        "kept_step": found.kept[0],
         "entangled": [str(run.path) for run in chosen.entangled],
         "disentangled": [str(run.path) for run in chosen.disentangled],
         "mig": chosen.scores,

@@ -97,6 +97,16 @@ class Manipulation:
     gaps: list[tuple[int, float]]
     """Steps of the pattern, and by how much disentangled models lose more than entangled ones on held out images."""
 
+    @property
+    def kept(self) -> tuple[int, float]:
+        """Of which step the perturbation is, and its gap: the largest that any trained pattern had."""
+        return max(self.gaps[1:], key=lambda pair: pair[1])
+
+    @property
+    def grew(self) -> bool:
+        """Whether the gap became larger than it was before the pattern learned anything."""
+        return self.kept[1] > self.gaps[0][1]
+
 
 def train_perturbation(
     entangled: Sequence[Codec],
@@ -121,7 +131,8 @@ def train_perturbation(
 
     Every step of the pattern follows ``decoder_steps`` steps of all decoders, each with ``samples`` codes per image. At
     first decoders alone take ``warm_up`` steps: until they know the pattern there is, the gap says nothing about it.
-    Losses are averaged within each group of models. The decoders given are trained on, in place.
+    Losses are averaged within each group of models. The pattern with the largest gap is kept, which need not be the
+    last: decoders go on learning, and the game may end worse than it was. The decoders given are trained on, in place.
     """
     if not entangled or not disentangled:
         raise UsageError("give at least one entangled and one disentangled model")
@@ -153,16 +164,20 @@ def train_perturbation(
     for _ in range(warm_up):
         loop.advance()
     gaps = [(0, gap())]
+    kept: Perturbation | None = None
     for step in range(steps):
         loop.advance()
         if (step + 1) % check_every == 0 or step + 1 == steps:
             gaps.append((step + 1, gap()))
+            if kept is None or gaps[-1][1] > max(gap for _, gap in gaps[1:-1]):
+                kept = model.net.frozen(epsilon)
             if tell is not None:
                 tell(*gaps[-1])
             best = int(np.argmax([gap for _, gap in gaps]))
             if len(gaps) - 1 - best >= patience:
                 break
-    return Manipulation(model.net.frozen(epsilon), gaps)
+    assert kept is not None
+    return Manipulation(kept, gaps)
 
 
 def _draw(data: Dataset, size: int, rng: np.random.Generator) -> Batch:
