@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from unbraid.data import Blobs, SyntheticLinear
+from unbraid.data import Blobs, SyntheticLinear, SyntheticNonlinear
 from unbraid.data.sets.synthetic import linear_map
 from unbraid.metrics import mig
 from unbraid.objectives import AE, BetaVAE, FullBetaVAE, LinearVAE
@@ -81,16 +81,20 @@ def test_diagonal_posteriors_align_full_ones_and_autoencoders_share_only_the_pla
             assert row["angle"] < 2
 
 
-FLAT = 2
-"""The seed whose random map is so flat that one latent stays off: there is no angle between columns to measure."""
-
-
 def test_nonlinear_data_align_with_a_diagonal_posterior_only():
-    rows = [
+    every = [
         (trial.setting, trial.run())
         for trial in pca_trials("orthogonality", seeds=4)
-        if trial.setting["data"] == "synth-nonlinear" and trial.setting["seed"] != FLAT
+        if trial.setting["data"] == "synth-nonlinear"
     ]
+    # A direction whose variance is below beta / 2 = 0.005 is given up: the third map (0.002) is as good as a curve, and
+    # one column has no angle to another. Which maps these are is known before training, and nothing else is left out.
+    kept = {seed: int((SyntheticNonlinear(seed).local_variances > 0.005).sum()) for seed in range(4)}
+    assert kept == {0: 2, 1: 2, 2: 1, 3: 2}
+    for setting, row in every:
+        if setting["model"] in ("beta-vae", "full-beta-vae"):
+            assert row["active"] == kept[setting["seed"]], setting
+    rows = [(setting, row) for setting, row in every if kept[setting["seed"]] == 2]
     distance = {model: mean_of(rows, "distance", model=model) for model in ("beta-vae", "full-beta-vae", "ae")}
     assert distance["beta-vae"] <= 0.7 * min(distance["full-beta-vae"], distance["ae"])
     score = {model: mean_of(rows, "ds", model=model) for model in ("beta-vae", "full-beta-vae", "ae")}

@@ -60,8 +60,9 @@ def test_scores_have_the_titles_of_their_metrics(monkeypatch):
     rows = polars.DataFrame(
         {"data": ["a"], "model": ["b"], "variant": ["c"], "mig": [0.5], "dci": [0.5], "active": [2]}
     )
-    head = trial_table("manipulation", rows).splitlines()[0]
-    assert head == "| data | model | variant | trials | Gap of information | DCI disentanglement | Active latents |"
+    head, _, row = trial_table("manipulation", rows).splitlines()
+    assert head.startswith("| data | model | variant | trials | Gap of information | DCI disentanglement | FactorVAE")
+    assert row == "| a | b | c | 1 | 0.500 | 0.500 | – | – | 2.000 | – |"  # a table of an earlier version lacks some
 
 
 def test_every_experiment_names_each_of_its_trials_once():
@@ -97,6 +98,7 @@ def test_the_command_writes_table_and_picture_and_goes_on(tmp_path, capsys):
 
 def test_manipulation_compares_original_perturbed_and_noise(tmp_path):
     few = {"seeds": 1, "steps": 3, "restarts": 2, "net": "mlp:width=8", "pattern_steps": 1, "methods": ("beta-vae",)}
+    few |= {"warm_up": 2}
     rows = run_trials(manipulation_trials("mini-sprites", tmp_path, **few), tmp_path / "trials")
     assert rows["variant"].to_list() == ["original", "perturbed", "noise"]
     assert rows["mig"].is_between(0, 1).all()

@@ -10,16 +10,16 @@ from pathlib import Path
 
 import polars
 
-from unbraid.report.trials import STUDIES, draw_trials, trial_table
+from unbraid.files import read_json
+from unbraid.report.theory.trials import STUDIES, draw_trials, trial_table
 from unbraid.theory import read_trials
-from unbraid.training.files import read_json
 
 HERE = Path(__file__).parent
 
 
 def trials_of(study: str, folder: Path) -> polars.DataFrame | None:
     """All finished trials of a study, or none."""
-    places = sorted(folder.glob(f"{study}/*/trials")) if study == "manipulation" else [folder / study]
+    places = [folder / study, *sorted(folder.glob(f"{study}/*/trials"))]
     parts = [read_trials(place) for place in places if any(place.glob("*.json"))]
     return polars.concat(parts, how="diagonal_relaxed") if parts else None
 

@@ -37,6 +37,7 @@ from unbraid.cli.surroundings import check_text, in_one_line, tolerant_streams
 from unbraid.cli.theory import theory_impossibility
 from unbraid.cli.theory_inspect import theory_beta_range, theory_inspect, theory_theorem
 from unbraid.cli.theory_perturb import theory_eigen, theory_perturb
+from unbraid.cli.theory_planes import theory_planes
 from unbraid.cli.theory_study import theory_study
 from unbraid.cli.train import train_command
 from unbraid.cli.transitions import data_transitions
@@ -97,6 +98,7 @@ def commands() -> Tree:
             "theorem": theory_theorem,
             "eigen": theory_eigen,
             "perturb": theory_perturb,
+            "planes": theory_planes,
             "study": theory_study,
             "identifiability": theory_identifiability,
             "collapse": theory_collapse,

@@ -6,20 +6,20 @@ from unbraid.theory.bijection import Bijection, bijection
 from unbraid.theory.entangle import EntangledRun, entangle
 from unbraid.theory.fitted import Fitted, fit
 from unbraid.theory.identifiability import Found, fit_toy, matched_correlation
+from unbraid.theory.image_experiments import IMAGES, agreement, agreement_trials, image_trials, judge
 from unbraid.theory.impossibility import Check, DependenceWarning, binned_sources, check, sample_marginals
 from unbraid.theory.inspection import Inspection, inspect_run, self_consistency
 from unbraid.theory.jacobian import decoder_jacobian, decoder_of
 from unbraid.theory.linear_model import LinearModel, LinearOptimum, linear_vae_optimum
 from unbraid.theory.loss_split import LossSplit, split_reconstruction
 from unbraid.theory.manipulation import (
-    MANIPULATED,
     Alignments,
-    manipulation_trials,
     noise_advantage,
     pick_alignments,
     save_manipulation,
     train_restarts,
 )
+from unbraid.theory.manipulation_experiments import MANIPULATED, manipulation_trials, strength_trials
 from unbraid.theory.marginals import Cdf, Empirical, Marginal, Normal, Uniform, empirical, marginals_of
 from unbraid.theory.mechanisms import linear_elbo_gap, mechanism_contrast
 from unbraid.theory.orthogonal import check_mixing, hadamard, householder, mixing_matrix, random_rotation
@@ -39,7 +39,9 @@ from unbraid.theory.perturbation import (
     noise_directions,
     train_perturbation,
 )
+from unbraid.theory.polar import Layout, best_and_worst, polar_score
 from unbraid.theory.polarised import Polarisation, polarisation, polarisation_hook, polarised_share
+from unbraid.theory.presets import PRESETS, Preset, preset
 from unbraid.theory.sparse_experiments import dimensionality, identifiability, posterior_collapse
 from unbraid.theory.symmetry import rotation_energy, symmetry_check
 from unbraid.theory.theorem1 import (
@@ -55,7 +57,9 @@ from unbraid.theory.toys import Toy, ar_toy, linear_mixing, nonlinear_mixing, pa
 from unbraid.theory.trials import Trial, read_trials, run_trials
 
 __all__ = [
+    "IMAGES",
     "MANIPULATED",
+    "PRESETS",
     "WORKED_EXAMPLE",
     "Alignment",
     "Alignments",
@@ -71,6 +75,7 @@ __all__ = [
     "Fitted",
     "Found",
     "Inspection",
+    "Layout",
     "LinearModel",
     "LinearOptimum",
     "LossSplit",
@@ -80,11 +85,15 @@ __all__ = [
     "Orthogonality",
     "PerturbationNet",
     "Polarisation",
+    "Preset",
     "PrincipalComponents",
     "Toy",
     "Trial",
     "Uniform",
+    "agreement",
+    "agreement_trials",
     "ar_toy",
+    "best_and_worst",
     "best_noise_loss",
     "best_variances",
     "beta_range",
@@ -104,7 +113,9 @@ __all__ = [
     "hadamard",
     "householder",
     "identifiability",
+    "image_trials",
     "inspect_run",
+    "judge",
     "largest_distance",
     "linear_betas",
     "linear_elbo_gap",
@@ -125,10 +136,12 @@ __all__ = [
     "pca_alignment",
     "pca_trials",
     "pick_alignments",
+    "polar_score",
     "polarisation",
     "polarisation_hook",
     "polarised_share",
     "posterior_collapse",
+    "preset",
     "principal_components",
     "random_distance",
     "random_rotation",
@@ -140,6 +153,7 @@ __all__ = [
     "self_consistency",
     "smooth_leaky",
     "split_reconstruction",
+    "strength_trials",
     "symmetry_check",
     "theorem1_bound",
     "theorem2_bound",

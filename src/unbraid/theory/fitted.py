@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -11,9 +12,10 @@ import torch
 from unbraid.data import Dataset, Purpose, counter_rng
 from unbraid.errors import UsageError
 from unbraid.metrics import disentanglement_score, mig
-from unbraid.objectives import Objective, Problem
+from unbraid.nets import Autoencoder
+from unbraid.objectives import AutoencoderObjective, Objective, Problem
 from unbraid.theory.alignment import Alignment, pca_alignment
-from unbraid.theory.jacobian import decoder_jacobian
+from unbraid.theory.jacobian import Decoder, decoder_jacobian, unclipped
 from unbraid.theory.orthogonality import Orthogonality, distance_to_orthogonality
 from unbraid.theory.polarised import Polarisation, polarisation, polarisation_of, polarised_share
 from unbraid.training import Loop, MemoryStream, Moment, numerics
@@ -29,8 +31,8 @@ class Fitted:
     """A trained model and what it makes of images drawn from its data set."""
 
     model: torch.nn.Module
-    factors: np.ndarray
-    """True factors of the images, ``[n, K]``."""
+    factors: np.ndarray | None
+    """True factors of the images, ``[n, K]``; ``None`` of data that have none."""
     points: np.ndarray
     """The images as vectors in [0, 1], ``[n, pixels]``, channels first."""
     codes: np.ndarray
@@ -41,6 +43,8 @@ class Fitted:
     """Of the decoder at the first 256 codes."""
     kl_errors: list[float] = field(default_factory=list)
     """Error of the simplified KL during training, if it was watched."""
+    kinds: Sequence[str] | None = None
+    """Of the factors; without them all are ordinal."""
 
     @property
     def active(self) -> np.ndarray:
@@ -59,7 +63,13 @@ class Fitted:
 
     def to_row(self, *, seed: int = 0) -> dict[str, Any]:
         """Everything the studies tabulate, as plain values; ``None`` where a model has no such number."""
-        found = self.orthogonality
+        found, factors = self.orthogonality, self.factors
+
+        def score(mode: Literal["bounded", "literal"]) -> float | None:
+            if factors is None:
+                return None
+            return float(disentanglement_score(self.codes, factors, mode=mode, kinds=self.kinds, seed=seed))
+
         return {
             "active": len(self.active),
             "active_by_variance": None if self.seen is None else len(self.seen.active_by_variance),
@@ -67,9 +77,9 @@ class Fitted:
             "contrast": None if found is None else float(found.contrast.mean()),
             "degenerate": None if found is None else found.degenerate,
             "angle": float(self.aligned.angles.max()) if 0 < len(self.active) <= self.points.shape[1] else None,
-            "ds": float(disentanglement_score(self.codes, self.factors, seed=seed)),
-            "ds_literal": float(disentanglement_score(self.codes, self.factors, mode="literal", seed=seed)),
-            "mig": float(mig(self.codes, self.factors)),
+            "ds": score("bounded"),
+            "ds_literal": score("literal"),
+            "mig": None if factors is None else float(mig(self.codes, factors)),
             "kl_error": None if self.seen is None else self.seen.kl_error,
             "polarised_share": polarised_share(self.kl_errors) if self.kl_errors else None,
         }
@@ -119,10 +129,16 @@ def fit(
         codes = objective.encode(model, pixels[index]).double().numpy()
     return Fitted(
         model,
-        data.factors(index),
+        data.factors(index) if data.has_factors else None,
         pixels[index].flatten(1).double().numpy(),
         codes,
         polarisation(codes, found["logvar"].numpy()) if "logvar" in found else None,
-        decoder_jacobian(model.get_submodule("decoder"), codes[:256]),
+        decoder_jacobian(_decoder(objective, model), codes[:256]),
         errors,
     )
+
+
+def _decoder(objective: Objective, model: torch.nn.Module) -> Decoder:
+    if isinstance(objective, AutoencoderObjective) and isinstance(model, Autoencoder):
+        return unclipped(objective, model)
+    return model.get_submodule("decoder")

@@ -74,7 +74,12 @@ def decoder_of(run: Run, output: Literal["image", "raw"] = "image") -> Decoder:
         if output == "raw":
             raise UsageError(f"objective {objective.name!r} has no raw decoder output; use output='image'")
         return lambda codes: objective.decode(model, codes)
-    if output == "raw" or isinstance(likelihood(objective.likelihood), GaussianPixels):
+    return model.decoder if output == "raw" else unclipped(objective, model)
+
+
+def unclipped(objective: AutoencoderObjective, model: Autoencoder) -> Decoder:
+    """The mean image of codes, not clipped to [0, 1]."""
+    if isinstance(likelihood(objective.likelihood), GaussianPixels):
         return model.decoder
     return lambda codes: objective.decode(model, codes)
 

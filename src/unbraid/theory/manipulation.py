@@ -1,33 +1,22 @@
-"""From restarts of a VAE to a data set that breaks its alignment, and the experiment that shows whether it does."""
+"""From restarts of a VAE to a data set that breaks its alignment."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
-from functools import partial
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from unbraid.data import Dataset, Perturbed, counter_rng, load, unit_factors
+from unbraid.data import Dataset, Perturbed, counter_rng, unit_factors
 from unbraid.errors import UsageError
-from unbraid.files import read_json
 from unbraid.metrics import evaluate
-from unbraid.objectives import BetaVAE, Objective, make
-from unbraid.theory.perturbation import Manipulation, codec_of, noise_directions, train_perturbation
-from unbraid.theory.trials import Trial, check_same
+from unbraid.objectives import Objective
+from unbraid.theory.perturbation import Manipulation, noise_directions
 from unbraid.training import Run, train
 
-__all__ = [
-    "MANIPULATED",
-    "Alignments",
-    "manipulation_trials",
-    "noise_advantage",
-    "pick_alignments",
-    "save_manipulation",
-    "train_restarts",
-]
+__all__ = ["Alignments", "noise_advantage", "pick_alignments", "save_manipulation", "train_restarts", "trained"]
 
 Say = Callable[[str], None]
 
@@ -53,11 +42,11 @@ def train_restarts(
     runs = []
     for seed in range(restarts):
         say(f"restart {seed + 1} of {restarts}: {objective.name} on {data.name}, {steps:,} steps")
-        runs.append(_trained(objective, data, folder / str(seed), steps, seed))
+        runs.append(trained(objective, data, folder / str(seed), steps, seed))
     return runs
 
 
-def _trained(objective: Objective, data: Any, folder: Path, steps: int, seed: int) -> Run:
+def trained(objective: Objective, data: Any, folder: Path, steps: int, seed: int) -> Run:
     """A finished run; being asked to stop ends the experiment, which must not judge half-trained models."""
     run = train(objective, data, out=folder, steps=steps, seed=seed, progress="none")
     if not run.finished:
@@ -122,100 +111,3 @@ def save_manipulation(
 def _posterior(run: Run, data: Dataset, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     found = run.describe(data.images(index, counter_rng(0, 1)))
     return found["mean"].astype(np.float64), np.exp(found["logvar"].astype(np.float64))
-
-
-@dataclass(frozen=True)
-class _Plan:
-    """How one data set of the experiment is perturbed and what is trained on it."""
-
-    epsilon: float
-    beta: float
-
-
-PLANS = {"sprites32": _Plan(0.1, 8.0), "rooms3d-32": _Plan(0.175, 4.0)}
-"""The two data sets of the experiment, with the published epsilons. With a larger beta all restarts on rooms come
-apart, and none is left to play the entangled one."""
-MANIPULATED = ("sprites32:shape=1,orientation=0,scale=5", "rooms3d-32:scale=4,shape=0,object_hue=0,orientation=7")
-"""Two factors of each that need different numbers of pixels (an ellipse moves more of them in one direction than in the
-other, the wall is larger than the floor) and that no latent gives up: a pattern would bring back a factor that the
-disentangled model has lost, and turn nothing."""
-OTHER_PLAN = _Plan(0.1, 4.0)
-VARIANTS = ("original", "perturbed", "noise")
-
-
-def manipulation_trials(
-    data: str,
-    folder: Path,
-    *,
-    seeds: int = 3,
-    steps: int = 1500,
-    restarts: int = 5,
-    net: str = "conv",
-    beta: float | None = None,
-    pattern_steps: int = 400,
-    methods: Sequence[str] = ("beta-vae", "beta-tcvae", "pcl"),
-    say: Say = lambda _: None,
-) -> Iterator[Trial]:
-    """Fresh models on a data set, on its perturbed version and in noise of the same size, scored by MIG and DCI.
-
-    The perturbation is made first, from the best and the worst restart of ``beta-vae`` on the original; it and all runs
-    lie under ``folder`` and are not made twice.
-    """
-    name = data.partition(":")[0]
-    plan = PLANS.get(name, OTHER_PLAN)
-    plan = plan if beta is None else replace(plan, beta=beta)
-    base = load(data)
-    latents = len(base.need_space("a perturbation, which is a function of all factors,").sizes)
-    shared: dict[str, Any] = {"latents": latents, "net": net, "learning_rate": 1e-3}
-    source, made_by = folder / "perturbation", {"restarts": restarts, "pattern_steps": pattern_steps, **asdict(plan)}
-    if (source / "perturbation.json").exists():
-        check_same(source, read_json(source / "perturbation.json"), made_by | {"steps": steps, "net": net})
-    else:
-        objective = BetaVAE(beta=plan.beta, **shared)
-        runs = train_restarts(
-            objective, base, folder / "runs" / "beta-vae-original", restarts=restarts, steps=steps, say=say
-        )
-        chosen = pick_alignments(runs, base)
-        say(f"restarts by mutual information gap: {', '.join(f'{score:.3f}' for score in chosen.scores.values())}")
-        noise = noise_advantage(chosen, base)
-        say(f"entangled codes are less noisy by up to {noise['noise_advantages'][0]:.4f}")
-        found = train_perturbation(
-            [codec_of(run) for run in chosen.entangled],
-            [codec_of(run) for run in chosen.disentangled],
-            base,
-            epsilon=plan.epsilon,
-            steps=pattern_steps,
-            net=net,
-            learning_rate=1e-3,
-            check_every=50,
-            tell=lambda step, gap: say(f"pattern step {step}: gap {gap:.3f} nats"),
-        )
-        numbers = save_manipulation(found, chosen, base, source, steps=steps, net=net, **made_by, **noise)
-        say(f"mean change {numbers['mean_change']:.4f}, largest {numbers['largest_change']:.4f}")
-    perturbed = {"source": str(source.absolute())}
-    recipes: dict[str, tuple[str, dict[str, str]]] = {
-        "original": (data, {}),
-        "perturbed": ("perturbed", perturbed),
-        "noise": ("perturbed", perturbed | {"control": "amplitude"}),
-    }
-    for seed in range(seeds):
-        for method in methods:
-            options = shared | ({"beta": plan.beta} if method.startswith("beta-") else {})
-            for variant in VARIANTS:
-                place = folder / "runs" / f"{method}-{variant}" / str(seed)
-                setting = {"data": data, "model": method, "variant": variant, "steps": steps, "net": net, "seed": seed}
-                setting |= made_by
-                task = partial(_train_and_score, make(method, options), recipes[variant], place, steps, seed)
-                yield Trial(f"{name}-{method}-{variant}-seed{seed}", setting, task)
-
-
-def _train_and_score(
-    objective: Objective, recipe: tuple[str, dict[str, str]], folder: Path, steps: int, seed: int
-) -> dict[str, Any]:
-    dataset = load(recipe[0], **recipe[1])
-    run = _trained(objective, dataset, folder, steps, seed)
-    scores = evaluate(run, dataset, ["mig", "dci"], train=2000, test=1000, seed=seed)
-    row: dict[str, Any] = {"mig": float(scores["mig"]), "dci": float(scores["dci"])}
-    found = run.describe(dataset.images(np.arange(0, len(dataset), max(1, len(dataset) // 500)), counter_rng(0, 1)))
-    row["active"] = int((np.exp(found["logvar"]).mean(axis=0) < 0.8).sum()) if "logvar" in found else None
-    return row

@@ -75,7 +75,12 @@ class SyntheticNonlinear(SyntheticVectors):
         rng = np.random.default_rng(seed)
         first, bias = rng.standard_normal((2, 10)), rng.standard_normal(10)
         second, shift = rng.standard_normal((10, 6)) / np.sqrt(10), rng.standard_normal(6)
-        self._hold(np.tanh(_unit_factors() @ first + bias) @ second + shift)
+        hidden = np.tanh(_unit_factors() @ first + bias)
+        slopes = np.einsum("nh,fh,ho->nof", 1 - hidden**2, first, second)
+        self.local_variances: np.ndarray = (np.linalg.svd(slopes, compute_uv=False) ** 2).mean(axis=0) / 12
+        """Mean variance along the two local directions of the map, larger first, before vectors are scaled: a factor
+        has variance 1/12. A VAE keeps a direction whose variance exceeds beta / 2; some maps are as good as curves."""
+        self._hold(hidden @ second + shift)
 
 
 def linear_map(ratio: float = 2.0) -> np.ndarray:

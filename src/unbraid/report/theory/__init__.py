@@ -18,23 +18,31 @@ if TYPE_CHECKING:
     from unbraid.report.theory.overview import draw_beta_range as draw_beta_range
     from unbraid.report.theory.overview import draw_inspection as draw_inspection
     from unbraid.report.theory.perturbed import perturbation_sheet as perturbation_sheet
+    from unbraid.report.theory.plane import draw_planes as draw_planes
+    from unbraid.report.theory.restarts import draw_agreement as draw_agreement
+    from unbraid.report.theory.restarts import draw_restarts as draw_restarts
+    from unbraid.report.theory.restarts import factor_table as factor_table
     from unbraid.report.theory.theorems import draw_theorem as draw_theorem
     from unbraid.report.theory.trials import draw_trials as draw_trials
     from unbraid.report.theory.trials import summarise_trials as summarise_trials
     from unbraid.report.theory.trials import trial_table as trial_table
 
 _HOMES = {
+    "draw_agreement": "restarts",
     "draw_beta_range": "overview",
     "draw_bijection": "impossibility",
     "draw_collapse": "identifiability",
     "draw_identifiability": "identifiability",
     "draw_inspection": "overview",
+    "draw_planes": "plane",
+    "draw_restarts": "restarts",
     "draw_rotation": "identifiability",
     "draw_sweep": "identifiability",
     "draw_theorem": "theorems",
     "draw_traversals": "impossibility",
     "draw_trials": "trials",
     "eigen_traversal": "eigen",
+    "factor_table": "restarts",
     "perturbation_sheet": "perturbed",
     "save_eigen": "eigen",
     "summarise_trials": "trials",

@@ -23,6 +23,10 @@ _INK, _QUIET = "#1f2430", "#6b7280"
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#999999", "#1f2430")
 
 
+VIOLIN = 8
+"""From so many trials on their density is drawn behind the dots."""
+
+
 @dataclass(frozen=True)
 class _View:
     """How an experiment is read: what tells its cells apart, and which numbers they hold."""
@@ -31,6 +35,8 @@ class _View:
     values: tuple[str, ...]
     panels: tuple[str, ...]
     """The numbers that are drawn, a panel each."""
+    discard: str = ""
+    """A column that says which trials do not count; their numbers are left out, and the counts show how many."""
 
 
 STUDIES = {
@@ -39,7 +45,19 @@ STUDIES = {
     ),
     "degeneracy": _View(("ratio",), ("distance", "ds", "ds_literal", "degenerate"), ("distance", "ds")),
     "polarised": _View(("data", "latents"), ("polarised_share", "kl_error", "active"), ("polarised_share", "kl_error")),
-    "manipulation": _View(("data", "model", "variant"), ("mig", "dci", "active"), ("mig", "dci")),
+    "images": _View(
+        ("data", "model"), ("distance", "contrast", "ds", "ds_literal", "active", "degenerate"), ("distance", "ds")
+    ),
+    "agreement": _View(("data", "stopped"), ("distance", "ds", "mig", "active"), ("distance", "ds")),
+    "manipulation": _View(
+        ("data", "model", "variant"), ("mig", "dci", "factor_vae", "sap", "active", "gap"), ("mig", "dci")
+    ),
+    "strength": _View(
+        ("data", "model", "strength"),
+        ("mig", "dci", "factor_vae", "sap", "pruned", "gap"),
+        ("mig", "dci", "factor_vae", "sap"),
+        discard="pruned",
+    ),
 }
 _WORDS = {
     "distance": "distance to orthogonality",
@@ -49,6 +67,8 @@ _WORDS = {
     "degenerate": "share of degenerate Jacobians",
     "polarised_share": "share of training in the polarised regime",
     "kl_error": "error of the simplified KL at the end",
+    "gap": "gap of the pattern (nats)",
+    "pruned": "share with fewer active latents than factors",
 }
 """What the numbers of these experiments are called; scores and measures have their own titles."""
 
@@ -64,7 +84,10 @@ def summarise_trials(study: str, rows: polars.DataFrame) -> polars.DataFrame:
     view = _view(study)
     columns = [polars.len().alias("trials")]
     for value in view.values:
-        number = polars.col(value).cast(polars.Float64)
+        # Trials of an earlier version lack what came later.
+        number = (polars.col(value) if value in rows.columns else polars.lit(None)).cast(polars.Float64)
+        if view.discard and value != view.discard:
+            number = number.filter(~polars.col(view.discard))
         columns += [
             number.mean().alias(value),
             number.std().alias(f"{value}_sd"),
@@ -109,10 +132,15 @@ def draw_trials(study: str, rows: polars.DataFrame, path: Path) -> None:
             cell = rows
             for name in view.cells:
                 cell = cell.filter(cell[name] == row[name])
-            found = cell[value].drop_nulls().to_numpy()
+            if view.discard:
+                cell = cell.filter(~cell[view.discard])
+            found = cell[value].drop_nulls().to_numpy() if value in cell.columns else np.zeros(0)
             colour = _COLOURS[hues.index(row[view.cells[-1]]) % len(_COLOURS)]
             spots = place + np.linspace(-0.15, 0.15, len(found)) if len(found) > 1 else [place] * len(found)
             axis.plot(spots, found, "o", color=colour, markersize=4.5, alpha=0.75, markeredgewidth=0)
+            if len(found) >= VIOLIN and np.ptp(found) > 0:
+                for body in axis.violinplot([found], [place], widths=0.8, showextrema=False)["bodies"]:
+                    body.set(facecolor=colour, alpha=0.15)
             if len(found):
                 axis.plot([place - 0.28, place + 0.28], [found.mean()] * 2, color=colour, linewidth=2)
         axis.set_xticks(range(len(labels)), labels, fontsize=7)
