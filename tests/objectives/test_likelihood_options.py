@@ -11,7 +11,7 @@ from unbraid import nets
 from unbraid.cli.app import main
 from unbraid.data import load
 from unbraid.errors import UsageError
-from unbraid.objectives import AE, BetaVAE, Problem, formula, make, options_of
+from unbraid.objectives import AE, BetaVAE, Inputs, Problem, formula, make, options_of
 from unbraid.theory import decoder_of, linear_betas
 from unbraid.training import open_run
 from unbraid.training.stacked import stackable
@@ -74,12 +74,12 @@ def test_a_run_records_its_likelihood_and_optimiser_and_goes_on_to_the_same_byte
     assert decoder_of(whole)(codes).equal(whole.model.decoder(codes))  # not clipped: derivatives are not hidden
 
 
-def test_adagrad_divides_by_the_root_of_all_squared_gradients():
+def test_adagrad_divides_by_the_root_of_a_tenth_and_all_squared_gradients():
     objective = AE(optimizer="adagrad", learning_rate=0.1, **SMALL)
     model = objective.build(Problem((4, 4, 1), 10), torch.Generator().manual_seed(0))
     optimizer = objective.optimizers(model)["model"]
     weight = next(model.parameters())
-    expected, squares = weight.detach().double().numpy().copy(), np.zeros(weight.shape)
+    expected, squares = weight.detach().double().numpy().copy(), np.full(weight.shape, 0.1)
     for seed in range(4):
         optimizer.zero_grad()
         objective.reconstruction(model.decoder(model.encoder(images(seed))), images(seed)).mean().backward()
@@ -88,6 +88,24 @@ def test_adagrad_divides_by_the_root_of_all_squared_gradients():
         expected -= 0.1 * gradient / (np.sqrt(squares) + 1e-10)
         optimizer.step()
     assert np.allclose(weight.detach().numpy(), expected, atol=1e-5)
+
+
+def test_the_first_step_of_adagrad_leaves_a_wide_network_whole():
+    # Squares on 4096 pixels, 1200 units: weights that all move by 0.01 at once add up, and beta-vae began with 1e20.
+    objective = BetaVAE(net="fc", latents=5, beta=4, optimizer="adagrad", learning_rate=1e-2)
+    model = objective.build(Problem((64, 64, 1), 10), torch.Generator().manual_seed(0))
+    optimizer = objective.optimizers(model)["model"]
+    lit, places = torch.zeros(64, 1, 64, 64), torch.Generator().manual_seed(1)
+    for image, (x, y) in zip(lit, torch.randint(48, (64, 2), generator=places).tolist(), strict=True):
+        image[:, y : y + 12, x : x + 12] = 1
+    losses = []
+    for step in range(3):
+        terms = objective.loss(model, Inputs(lit), step, torch.Generator().manual_seed(step))
+        losses.append(float(terms.total.detach()))
+        optimizer.zero_grad()
+        terms.total.backward()
+        optimizer.step()
+    assert max(losses) < 10 * losses[0]
 
 
 def test_a_stack_has_one_adam_and_so_takes_no_other_optimiser():

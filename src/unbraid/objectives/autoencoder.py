@@ -67,7 +67,9 @@ class AutoencoderObjective(Objective):
 
         parameters = [*model.encoder.parameters(), *model.decoder.parameters()]
         if self.optimizer == "adagrad":
-            return {"model": Adagrad(parameters, lr=self.learning_rate)}
+            # Sums of squares begin at 0.1, as in TensorFlow: from 0 the first step moves every weight by the whole
+            # rate, which throws the log variances of wide networks out of all bounds.
+            return {"model": Adagrad(parameters, lr=self.learning_rate, initial_accumulator_value=0.1)}
         return {"model": Adam(parameters, lr=self.learning_rate, betas=(0.9, 0.999), eps=1e-8, fused=True)}
 
     def reconstruction(self, output: Tensor, images: Tensor) -> Tensor:
