@@ -43,8 +43,7 @@ def theory_planes(
     """
     from unbraid.data import counter_rng
     from unbraid.metrics import mig
-    from unbraid.report.theory import draw_planes
-    from unbraid.report.theory.plane import plane
+    from unbraid.report.theory import draw_planes, plane_images
     from unbraid.theory import best_and_worst, polar_score
     from unbraid.training import open_run
 
@@ -83,7 +82,7 @@ def theory_planes(
                     "polar_score": found.score,
                 }
             )
-            planes.append(plane(opened[place], codes[place], found.latents, values=values, reach=reach))
+            planes.append(plane_images(opened[place], codes[place], found.latents, values=values, reach=reach))
             first, second = found.latents
             titles.append(f"{kind}: MIG {scores[place]:.2f}, z{first} × z{second}\npolar score {found.score:+.2f}")
     out.parent.mkdir(parents=True, exist_ok=True)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from unbraid.report.theory.overview import draw_inspection as draw_inspection
     from unbraid.report.theory.perturbed import perturbation_sheet as perturbation_sheet
     from unbraid.report.theory.plane import draw_planes as draw_planes
+    from unbraid.report.theory.plane import plane_images as plane_images
     from unbraid.report.theory.restarts import draw_agreement as draw_agreement
     from unbraid.report.theory.restarts import draw_restarts as draw_restarts
     from unbraid.report.theory.restarts import factor_table as factor_table
@@ -44,6 +45,7 @@ _HOMES = {
     "eigen_traversal": "eigen",
     "factor_table": "restarts",
     "perturbation_sheet": "perturbed",
+    "plane_images": "plane",
     "save_eigen": "eigen",
     "summarise_trials": "trials",
     "trial_table": "trials",

@@ -11,10 +11,12 @@ from unbraid.errors import UsageError
 from unbraid.files import save_figure
 from unbraid.training import Run
 
-__all__ = ["draw_planes", "plane"]
+__all__ = ["draw_planes", "plane_images"]
 
 
-def plane(run: Run, codes: np.ndarray, latents: tuple[int, int], *, values: int = 9, reach: float = 2.0) -> np.ndarray:
+def plane_images(
+    run: Run, codes: np.ndarray, latents: tuple[int, int], *, values: int = 9, reach: float = 2.0
+) -> np.ndarray:
     """Images ``[values, values, h, w, c]``: both latents from ``-reach`` to ``reach`` around the mean code.
 
     The first latent goes to the right, the second up.
