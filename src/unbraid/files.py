@@ -25,7 +25,6 @@ __all__ = [
     "exclusive",
     "open_append",
     "open_lock",
-    "read_json",
     "replace_file",
     "save_figure",
     "save_picture",
@@ -134,17 +133,6 @@ def _open_unlinked(path: Path, mode: int) -> int:
         os.close(descriptor)
         raise UsageError(f"{path} is no ordinary file; remove it")
     return descriptor
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """Read a JSON object, with an error that names the file."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} is not readable as JSON ({error}); was it edited or copied half-way?") from error
-    if not isinstance(content, dict):
-        raise UsageError(f"{path} holds {type(content).__name__}, expected a JSON object")
-    return content
 
 
 @contextlib.contextmanager

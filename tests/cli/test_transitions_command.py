@@ -77,7 +77,7 @@ def test_few_frames_get_few_pictures_and_a_warning(tmp_path, capsys):
         ({"name": "natural-sprites", "gaps": "a"}, "gaps must be whole numbers"),
         ({"name": "natural-sprites", "gaps": "0"}, "at least 1 frame"),
         ({"name": "natural-sprites", "pairs": 10}, "at least 5000"),
-        ({"name": "none.csv"}, "no measurement table"),
+        ({"name": "none.csv"}, "no file"),
     ],
 )
 def test_wrong_use_is_named(arguments, words):

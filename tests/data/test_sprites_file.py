@@ -105,13 +105,13 @@ def test_a_cut_or_flipped_archive_is_refused(tmp_path, root):
     path = write(tmp_path / "file.npz")
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(UsageError, match=r"file\.npz is no whole npz archive"):
+    with pytest.raises(UsageError, match=r"file\.npz (cannot be read|is cut short)"):
         read(path)
     np.savez(path, imgs=images(), latents_classes=latents())
     data = bytearray(path.read_bytes())
     data[300] ^= 1  # a pixel of the first image; the archive's checksum tells
     path.write_bytes(data)
-    with pytest.raises(UsageError, match=r"file\.npz is no whole npz archive"):
+    with pytest.raises(UsageError, match=r"file\.npz (cannot be read|is cut short)"):
         read(path).store()
     assert not list(root.rglob("*.json"))
 
@@ -121,7 +121,7 @@ def test_a_compressed_stream_that_makes_no_sense_is_refused(tmp_path):
     data = bytearray(path.read_bytes())
     data[60:260] = bytes(200)
     path.write_bytes(data)
-    with pytest.raises(UsageError, match=r"file\.npz is no whole npz archive"):
+    with pytest.raises(UsageError, match=r"file\.npz (cannot be read|is cut short)"):
         read(path).store()
 
 

@@ -186,7 +186,7 @@ def test_a_picture_that_is_too_small_is_refused(tmp_path):
 
 def test_what_is_no_picture_is_refused(tmp_path):
     (tmp_path / "letter.txt").write_text("Dear reader")
-    with pytest.raises(UsageError, match=r"letter\.txt cannot be read as a picture"):
+    with pytest.raises(UsageError, match=r"letter\.txt cannot be read"):
         background_picture(tmp_path / "letter.txt")
     with pytest.raises(UsageError, match=r"no file .*gone\.jpg"):
         background_picture(tmp_path / "gone.jpg")

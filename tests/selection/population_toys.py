@@ -5,8 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
-from unbraid.files import read_json, write_json
+from unbraid.files import write_json
 from unbraid.metrics import mig
+from unbraid.reading import read_json
 from unbraid.selection import Population, Range
 
 RANGES = {

@@ -5,8 +5,8 @@ import polars as pl
 import pytest
 
 from unbraid.data import load
-from unbraid.files import read_json
 from unbraid.metrics import Score, udr
+from unbraid.reading import read_json
 from unbraid.study import Setting, Study, begin_study, condition_rows, make_table, usual_measures
 from unbraid.study.conditions import score_columns
 from unbraid.study.stages import evaluate_index, train_index

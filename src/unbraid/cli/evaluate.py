@@ -206,11 +206,12 @@ def _fingerprint(run: Run, dataset: ImageDataset) -> str:
 
 def _with_earlier(path: Path, result: dict[str, Any]) -> dict[str, Any]:
     """The result with what scores.json has of the same weights, data and seed and was not asked this time."""
-    from unbraid.files import read_json
+    from unbraid.reading import read_json
 
     file = path / "scores.json"
     try:
-        earlier = read_json(file) if file.exists() else {}
+        form = {"scores?": dict | None, "measures?": dict | None, "summary?": dict | None, "representation?": str}
+        earlier = read_json(file, form) if file.exists() else {}
     except UsageError as error:
         print(f"{error}. It is written anew", file=sys.stderr)
         return result
@@ -218,7 +219,7 @@ def _with_earlier(path: Path, result: dict[str, Any]) -> dict[str, Any]:
         return result
     known = earlier.get("scores") or {}
     if not result["scores"]:
-        result = {**result, "representation": earlier["representation"]}
+        result = {**result, "representation": earlier.get("representation", result["representation"])}
     elif earlier.get("representation") != result["representation"]:
         known = {}
     return {

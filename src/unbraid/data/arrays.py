@@ -82,6 +82,11 @@ class ArrayLabels(_OverHeld, LabelledDataset):
             raise UsageError(f"data set {name!r} has {len(held):,} images but {len(labels):,} labels")
         self.held, self.shape, self.name = held, held.shape, name
         self._labels, self.classes = np.asarray(labels, dtype=np.int64), tuple(classes)
+        if len(self._labels) and not 0 <= self._labels.min() <= self._labels.max() < len(self.classes):
+            raise UsageError(
+                f"data set {name!r} has labels {self._labels.min()}..{self._labels.max()} where its "
+                f"{len(self.classes)} classes are numbered from 0; are the files of the same set, and whole?"
+            )
         self.card = card or Card(name)
 
 

@@ -158,7 +158,7 @@ def _unpacked(path: Path, key: str) -> np.ndarray:
             return rows(len(index)).reshape(len(index), *shape).view(np.uint8)
 
         store = converted(f"own/{path.stem}", [path], count=rows.shape[0], shape=shape, render=render)
-    return np.load(store.path, mmap_mode="r", allow_pickle=False)
+    return store.array()
 
 
 def _only_bits(pixels: np.ndarray) -> bool:

@@ -13,6 +13,7 @@ from unbraid.data.space import FactorSpace, Kind, check_index
 from unbraid.errors import UsageError
 from unbraid.files import replace_file
 from unbraid.paths import user_path
+from unbraid.reading import read_npy
 
 __all__ = ["Composed", "Indices", "Listed", "Part", "Strided", "read_indices"]
 
@@ -202,12 +203,9 @@ class Part(Dataset):
 def read_indices(path: str | Path) -> np.ndarray:
     """The integer array of an npy file."""
     try:
-        found = np.load(user_path(path, "part"), allow_pickle=False)
-    except (OSError, ValueError) as error:
-        raise UsageError(f"part={path}: no npy file of positions can be read there ({error})") from error
-    if not isinstance(found, np.ndarray):
-        raise UsageError(f"part={path} must be an npy file of positions, as part.save(path) writes it")
-    return found
+        return read_npy(user_path(path, "part"), remedy="part.save(path) writes such files")
+    except UsageError as error:
+        raise UsageError(f"part={path}: no npy file of positions can be read there: {error}") from error
 
 
 def _indices(index: Index | slice | Indices, count: int) -> Indices:

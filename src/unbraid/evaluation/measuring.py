@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from zipfile import BadZipFile
 
 import numpy as np
 
@@ -39,6 +38,7 @@ from unbraid.evaluation.models import as_run, describe_run, fingerprint_data
 from unbraid.files import open_append, replace_file, write_json
 from unbraid.metrics import Score, number_of, number_to_json
 from unbraid.options import Named
+from unbraid.reading import check_form, parse_json, read_arrays, read_bytes, read_json, understood
 
 if TYPE_CHECKING:
     from unbraid.data import ImageDataset
@@ -48,6 +48,7 @@ __all__ = ["FOLDER", "Measured", "group_runs", "measure", "measure_group", "read
 
 FOLDER = "scores"
 """Where answers lie in a run's folder."""
+_ANEW = "delete it to measure anew"
 
 Asked = str | Named | Measure | Iterable[str | Named | Measure]
 Rows = tuple[tuple[Condition, Scores], ...]
@@ -137,11 +138,9 @@ def measure_group(
 
 def read_rows(path: Path) -> Rows:
     """The rows of a stored answer."""
-    try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-        return tuple((dict(row["condition"]), _from_json(row["scores"])) for row in record["rows"])
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise _damaged(path, error) from error
+    with understood(path, _ANEW):
+        record = read_json(path, {"rows": [{"condition": dict, "scores": dict}]}, remedy=_ANEW)
+        return tuple((row["condition"], _from_json(row["scores"])) for row in record["rows"])
 
 
 def rows_to_json(rows: Rows) -> list[dict[str, Any]]:
@@ -162,15 +161,7 @@ def group_runs(runs: Sequence[Run]) -> list[list[int]]:
 
 def read_share(path: Path) -> dict[str, np.ndarray]:
     """What a group measure kept of a run."""
-    try:
-        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
-            return {name: file[name] for name in file.files}
-    except (ValueError, EOFError, BadZipFile) as error:
-        raise _damaged(path, error) from error
-
-
-def _damaged(path: Path, error: Exception) -> UsageError:
-    return UsageError(f"{path} cannot be read as scores ({error!r}); delete it to measure anew")
+    return read_arrays(path, remedy=_ANEW)
 
 
 class _Store:
@@ -342,10 +333,12 @@ def _append(path: Path, row: dict[str, Any]) -> None:
 
 def _read_partial(path: Path) -> dict[str, dict[str, Any]]:
     rows: dict[str, dict[str, Any]] = {}
-    for line in path.read_bytes().splitlines() if path.exists() else ():
+    for line in read_bytes(path, remedy=_ANEW).splitlines() if path.exists() else ():
         try:
-            row = json.loads(line)
+            row = parse_json(line, path)
+            check_form(row, {"condition": dict, "scores": dict}, path)
+            _from_json(row["scores"])
             rows[json.dumps(row["condition"], sort_keys=True)] = row
-        except (ValueError, KeyError, TypeError):  # an empty line, or one cut off by kill -9
+        except (ValueError, KeyError, TypeError, AttributeError):  # an empty line, or one cut off by kill -9
             continue
     return rows

@@ -11,6 +11,7 @@ import numpy as np
 
 from unbraid.errors import UsageError
 from unbraid.metrics import adapted, encoder_of
+from unbraid.reading import read_bytes
 
 if TYPE_CHECKING:
     from unbraid.data import ImageDataset
@@ -75,10 +76,9 @@ def describe_run(run: Run) -> dict[str, Any]:
     """Which state of a run was measured: its step, and a hash of its checkpoint."""
     from unbraid.training import CHECKPOINT
 
-    try:
-        content = (run.path / CHECKPOINT).read_bytes()
-    except FileNotFoundError as error:
-        raise UsageError(f"{run.path} has no weights yet: the run has not reached its first checkpoint") from error
+    if not (run.path / CHECKPOINT).exists():
+        raise UsageError(f"{run.path} has no weights yet: the run has not reached its first checkpoint")
+    content = read_bytes(run.path / CHECKPOINT, limit=1 << 36)
     return {"step": int(run.info["step"]), "weights": hashlib.sha256(content).hexdigest()[:16]}
 
 

@@ -19,9 +19,10 @@ import numpy as np
 from unbraid.data import Dataset, load
 from unbraid.engines import Engine
 from unbraid.errors import UsageError
-from unbraid.files import read_json, write_json
+from unbraid.files import write_json
 from unbraid.metrics import mig
 from unbraid.progress import ProgressKind
+from unbraid.reading import read_json
 from unbraid.selection.controller import evolve
 from unbraid.selection.evolution import Evolution
 from unbraid.selection.hyperparameters import Range

@@ -16,8 +16,9 @@ import torch
 from unbraid.data import ImageDataset, load
 from unbraid.engines import Engine, Outcome, ProcessEngine, Task
 from unbraid.errors import UsageError
-from unbraid.files import exclusive, read_json
+from unbraid.files import exclusive
 from unbraid.progress import Progress, ProgressKind
+from unbraid.reading import read_json, understood
 from unbraid.selection.evolution import RECORD, Evolution, open_evolution
 from unbraid.selection.members import RESULT
 from unbraid.selection.population import Member, Population, Result
@@ -120,7 +121,8 @@ class _Controller:
         for member in members:
             done = self.evolution.member_folder(number, member.id) / RESULT
             if done.exists():
-                take(member.id, read_json(done))
+                with understood(done, "delete it to have the member trained anew"):
+                    take(member.id, read_json(done))
             else:
                 waiting.append(tasks[member.id])
         for outcome in _run(self.engine, waiting):

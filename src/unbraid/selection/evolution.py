@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unbraid.errors import UsageError
-from unbraid.files import read_json, write_json
+from unbraid.files import write_json
+from unbraid.reading import read_json, understood
 from unbraid.selection.exploit import best_first
 from unbraid.selection.hyperparameters import Hyperparameters, Range
 from unbraid.selection.population import Member, Population, Replacement, Result, converged, founders, grown, select
@@ -21,6 +22,25 @@ if TYPE_CHECKING:
 __all__ = ["RECORD", "Best", "Evolution", "Generation", "open_evolution"]
 
 RECORD = "evolution.json"
+
+_RESULT = {
+    "member": int,
+    "score": float,
+    "per_model": list,
+    "runs": [str],
+    "hyperparameters": dict,
+    "start": list | None,
+    "error?": str | None,
+    "steps": int,
+    "retries?": int,
+}
+_FORM = {
+    "population": dict,
+    "seed": int,
+    "data": {"fingerprint": str},
+    "seconds": float,
+    "generations": [{"results": [_RESULT], "survivors": [int], "replacements": list | None}],
+}
 
 
 @dataclass(frozen=True)
@@ -213,15 +233,17 @@ def open_evolution(folder: str | Path) -> Evolution:
     path = Path(folder)
     if not (path / RECORD).exists():
         raise UsageError(f"{path} holds no population: it has no {RECORD}")
-    stored = read_json(path / RECORD)
-    return Evolution(
-        path,
-        _population(stored["population"]),
-        stored["seed"],
-        stored["data"],
-        [_generation(entry) for entry in stored["generations"]],
-        stored["seconds"],
-    )
+    remedy = "put back a copy, or give the population a new folder"
+    with understood(path / RECORD, remedy):
+        stored = read_json(path / RECORD, _FORM, remedy=remedy)
+        return Evolution(
+            path,
+            _population(stored["population"]),
+            stored["seed"],
+            stored["data"],
+            [_generation(entry) for entry in stored["generations"]],
+            stored["seconds"],
+        )
 
 
 def _population(stored: dict[str, Any]) -> Population:

@@ -16,7 +16,8 @@ import numpy as np
 from unbraid.data import ImageDataset, make_stream
 from unbraid.engines import describe_error
 from unbraid.errors import UsageError
-from unbraid.files import exclusive, read_json, write_json
+from unbraid.files import exclusive, write_json
+from unbraid.reading import read_json
 from unbraid.selection.population import Population
 from unbraid.selection.scoring import MemberScore, find_score
 from unbraid.selection.source import Source
@@ -25,6 +26,7 @@ from unbraid.training import Diverged, Run, train_together
 __all__ = ["RESULT", "seed_of", "train_member"]
 
 RESULT = "result.json"
+RESULT_FORM = {"score": float, "per_model": list, "runs": [str], "steps": int, "retries": int}
 PATIENCE = 60.0
 """Seconds to wait for a worker that still holds a member's folder."""
 
@@ -51,7 +53,7 @@ def train_member(
     out.mkdir(parents=True, exist_ok=True)
     with _held(out):
         if (out / RESULT).exists():  # by a worker that outlived the process which had started it
-            return read_json(out / RESULT)
+            return read_json(out / RESULT, RESULT_FORM)
         return _train_and_score(out, start, population, data, hyperparameters, steps, (seed, generation, member))
 
 
@@ -64,7 +66,9 @@ def _train_and_score(
     steps: int,
     key: tuple[int, int, int],
 ) -> dict[str, Any] | None:
-    starts = None if start is None else [Path(start) / run for run in read_json(Path(start) / RESULT)["runs"]]
+    starts = (
+        None if start is None else [Path(start) / run for run in read_json(Path(start) / RESULT, RESULT_FORM)["runs"]]
+    )
     result: dict[str, Any] = {"score": 0.0, "per_model": [], "runs": [], "steps": steps, "retries": 0}
     for attempt in range(population.retries + 1):
         place = out / f"try-{attempt}"

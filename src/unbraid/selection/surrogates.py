@@ -14,6 +14,7 @@ from unbraid.data import ImageDataset, Purpose, counter_rng
 from unbraid.errors import UsageError
 from unbraid.files import replace_file
 from unbraid.metrics import Score, mig
+from unbraid.reading import read_arrays, understood
 from unbraid.selection.scoring import MemberScore
 from unbraid.training import Run
 
@@ -94,7 +95,9 @@ class SurrogateStore:
         """Read what :meth:`save` wrote."""
         store = cls()
         for path in sorted(folder.glob("leaf*_depth*.npz")):
-            with np.load(path, allow_pickle=False) as file:
+            remedy = "delete it to have the labels made anew"
+            with understood(path, remedy):
+                file = read_arrays(path, ("leaf_run", "depth", "indices", "values"), remedy=remedy)
                 store.add(int(file["leaf_run"]), int(file["depth"]), file["indices"], file["values"])
         return store
 

@@ -11,7 +11,8 @@ from typing import Any, Literal
 import numpy as np
 
 from unbraid.errors import UsageError
-from unbraid.files import read_json, write_json
+from unbraid.files import write_json
+from unbraid.reading import read_json, understood
 from unbraid.selection.evolution import RECORD as POPULATION
 from unbraid.selection.evolution import Evolution, open_evolution
 from unbraid.selection.hyperparameters import Hyperparameters
@@ -226,12 +227,27 @@ def explain(values: np.ndarray, latents: Sequence[int], factors: np.ndarray, nam
     return found
 
 
+_FORM = {
+    "settings": dict,
+    "seed": int,
+    "data": {"fingerprint": str},
+    "metaepochs": [{"active": [int], "kl": [float], "leaf_run": int, "depth": int, "images": int, "udr": float}],
+    "stops": dict,
+}
+
+
 def open_tree(folder: str | Path) -> Tree:
     """Open the folder of a recursion."""
     path = Path(folder)
     if not (path / TREE).exists():
         raise UsageError(f"{path} holds no recursion: it has no {TREE}")
-    stored = read_json(path / TREE)
+    remedy = "put back a copy, or give the recursion a new folder"
+    stored = read_json(path / TREE, _FORM, remedy=remedy)
+    with understood(path / TREE, remedy):
+        return _tree(path, stored)
+
+
+def _tree(path: Path, stored: dict[str, Any]) -> Tree:
     return Tree(
         path,
         stored["settings"],

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from unbraid.evaluation import Condition, Scores
-from unbraid.files import read_json
 from unbraid.metrics import Score
+from unbraid.reading import read_json
 from unbraid.study.grid import Evaluation, usual_measures
 
 __all__ = ["earlier_answers", "earlier_measures"]
@@ -34,7 +34,9 @@ def earlier_answers(run: Path, record: Mapping[str, Any]) -> Iterator[tuple[Eval
         path = run / f"scores-{kind}.json"
         if path.exists():
             first = first or path
-            scores = {name: Score.from_json(score) for name, score in read_json(path)["scores"].items()}
+            scores = {
+                name: Score.from_json(score) for name, score in read_json(path, {"scores": dict})["scores"].items()
+            }
             rows.append(({"representation": kind}, scores))
     yield disentanglement, tuple(rows), first
     yield losses, (({}, dict(record["losses"])),) if record["losses"] else (), run / "evaluation.json"

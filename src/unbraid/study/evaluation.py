@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from unbraid.errors import UsageError
 from unbraid.evaluation import FOLDER, Condition, GroupMeasure, Scores, measure, read_rows
-from unbraid.files import read_json, write_json
+from unbraid.files import write_json
 from unbraid.metrics import Score
+from unbraid.reading import check_form, read_json, understood
 from unbraid.study.earlier import earlier_answers, earlier_measures
 from unbraid.study.grid import TRAINING, Evaluation
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["EVALUATION", "Answered", "answers_of", "evaluate_run", "forget_evaluation", "is_evaluated", "own_scores"]
 
 EVALUATION = "evaluation.json"
+_ANEW = "delete it to measure the run anew"
 
 
 @dataclass(frozen=True)
@@ -66,18 +68,33 @@ def is_evaluated(run: Path, evaluations: Sequence[Evaluation]) -> bool:
     """Whether a run's folder holds the answers of just these measures, as they are now."""
     if not (run / EVALUATION).exists() or not (run / "run.json").exists():
         return False
-    record = read_json(run / EVALUATION)
+    record = _record(run)
     if record.get("format", 1) == 1:
-        return [entry.to_json() for entry in earlier_measures(record)] == [entry.to_json() for entry in evaluations]
+        with understood(run / EVALUATION, _ANEW):
+            return [entry.to_json() for entry in earlier_measures(record)] == [entry.to_json() for entry in evaluations]
     stored = [{"version": 1, **entry} for entry in record["measures"]]
     for entry in stored:
         entry.pop("answers")
     files = [answer["file"] for entry in record["measures"] for answer in entry["answers"]]
     return (
         stored == [_asked(entry) for entry in evaluations]
-        and record["step"] == read_json(run / "run.json")["step"]
+        and record["step"] == read_json(run / "run.json", {"step": int})["step"]
         and all((run / FOLDER / name).is_file() for name in files if name is not None)
     )
+
+
+def _record(run: Path) -> dict[str, Any]:
+    """``evaluation.json``, checked."""
+    path = run / EVALUATION
+    record = read_json(path, remedy=_ANEW)
+    if record.get("format", 1) != 1:
+        form = {"step": int, "measures": [{"answers": [{"on": str | None, "file": str | None}]}]}
+        check_form(record, form, path, remedy=_ANEW)
+        for entry in record["measures"]:
+            for answer in entry["answers"]:
+                if answer["file"] is not None and Path(answer["file"]).name != answer["file"]:
+                    raise UsageError(f"{path} names a file outside the run's {FOLDER}/: {answer['file']!r}; {_ANEW}")
+    return record
 
 
 def forget_evaluation(run: Path) -> None:
@@ -92,10 +109,11 @@ def _asked(entry: Evaluation) -> dict[str, Any]:
 
 def answers_of(run: Path) -> list[Answered]:
     """What a study measured of a run; a measure that does not apply to it has no rows."""
-    record = read_json(run / EVALUATION)
+    record = _record(run)
     if record.get("format", 1) == 1:
-        return [Answered(entry, None, rows, source) for entry, rows, source in earlier_answers(run, record)]
-    try:
+        with understood(run / EVALUATION, _ANEW):
+            return [Answered(entry, None, rows, source) for entry, rows, source in earlier_answers(run, record)]
+    with understood(run / EVALUATION, _ANEW):
         found = []
         for stored in record["measures"]:
             entry = Evaluation.from_json(stored)
@@ -104,8 +122,6 @@ def answers_of(run: Path) -> list[Answered]:
                 rows = () if path is None or path.suffix != ".json" else read_rows(path)
                 found.append(Answered(entry, answer["on"], rows, path))
         return found
-    except (KeyError, TypeError) as error:
-        raise UsageError(f"{run / EVALUATION} cannot be read ({error!r}); delete it to measure the run anew") from error
 
 
 def own_scores(run: Path) -> tuple[Path, str, dict[str, Score]] | None:

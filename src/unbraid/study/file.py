@@ -33,7 +33,6 @@ images: an objective on pairs gets half as many pairs, so that all see as much.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -43,9 +42,13 @@ from unbraid.data import PairStream, entry, parse
 from unbraid.errors import UsageError, unknown_name
 from unbraid.evaluation import make, settings_of
 from unbraid.options import Named, check_options, parse_name
+from unbraid.reading import parse_toml, read_text
 from unbraid.study.grid import TRAINING, Evaluation, Setting, Study, split_data, usual_measures
 
 __all__ = ["parse_study", "read_study"]
+
+MOST = 1_000_000
+"""Runs of a study, and seeds: more would not end, and their list alone would fill the memory."""
 
 KEYS = (
     *("name", "data", "objectives", "seeds", "steps", "net", "batch_size", "precision", "options"),
@@ -59,7 +62,9 @@ def read_study(path_or_preset: str | Path) -> Study:
 
     path = Path(path_or_preset)
     if path.is_file():
-        return parse_study(path.read_text(encoding="utf-8"), str(path), default_name=path.stem)
+        return parse_study(
+            read_text(path, limit=1 << 20, remedy="a study file has a few lines"), str(path), default_name=path.stem
+        )
     if str(path_or_preset) in PRESETS:
         return parse_study(PRESETS[str(path_or_preset)], f"preset {path_or_preset}", default_name=str(path_or_preset))
     if path.suffix == ".toml" or len(path.parts) > 1:
@@ -69,10 +74,7 @@ def read_study(path_or_preset: str | Path) -> Study:
 
 def parse_study(text: str, source: str, *, default_name: str = "study") -> Study:
     """A study from the text of its file; ``source`` names it in errors."""
-    try:
-        table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{source} is not readable as TOML: {error}") from error
+    table = parse_toml(text, source)
     _check_keys(table, KEYS, source, "")
     for key in ("data", "objectives", "steps"):
         if key not in table:
@@ -222,7 +224,7 @@ def _usual(given: dict[str, Any], source: str) -> tuple[Evaluation, ...]:
 def _seeds(given: Any, source: str) -> tuple[int, ...]:
     if isinstance(given, list):
         return _numbers(given, source, "seeds", least=0)
-    return tuple(range(_whole(given, source, "seeds")))
+    return tuple(range(_whole(given, source, "seeds", most=MOST)))
 
 
 def _check_keys(table: Mapping[str, Any], known: Iterable[str], source: str, prefix: str) -> None:
@@ -250,9 +252,11 @@ def _texts(value: Any, source: str, key: str, *, empty: bool = False) -> tuple[s
     return tuple(values)
 
 
-def _whole(value: Any, source: str, key: str, *, least: int = 1) -> int:
+def _whole(value: Any, source: str, key: str, *, least: int = 1, most: int = 2**63 - 1) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise UsageError(f"{source}: {key} must be a whole number of at least {least}, got {value!r}")
+    if value > most:
+        raise UsageError(f"{source}: {key} must be at most {most:,}, got {value:,}")
     return value
 
 

@@ -21,14 +21,17 @@ from pathlib import Path
 from typing import Any, Literal
 
 from unbraid.errors import UsageError
-from unbraid.files import open_lock, read_json, write_json
+from unbraid.files import open_lock, write_json
 from unbraid.paths import quoted
+from unbraid.reading import read_json
 from unbraid.study.evaluation import forget_evaluation, is_evaluated
 from unbraid.study.grid import Evaluation, Study
 
 __all__ = ["RECORD", "State", "StudyFolder", "begin_study", "open_study"]
 
 RECORD = "study.json"
+
+_FAILURE = {"stage": str, "error": str, "traceback": str}
 
 State = Literal["pending", "started", "trained", "evaluated", "failed"]
 
@@ -45,7 +48,7 @@ class StudyFolder:
     def failure(self, index: int) -> dict[str, Any] | None:
         """What is known of a failed run: stage, error, traceback."""
         path = self._failure_file(index)
-        return read_json(path) if path.exists() else None
+        return read_json(path, _FAILURE, remedy="delete it to have the run done again") if path.exists() else None
 
     def record_failure(self, index: int, stage: str, error: str, traceback: str) -> None:
         path = self._failure_file(index)
@@ -71,7 +74,7 @@ class StudyFolder:
             return "evaluated"
         if not (run / "run.json").exists():
             return "pending"
-        return "trained" if read_json(run / "run.json").get("status") == "finished" else "started"
+        return "trained" if read_json(run / "run.json", {"status": str})["status"] == "finished" else "started"
 
     def forget_scores(self, index: int) -> None:
         """Let a run be asked all measures again, unless some process is at it."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from unbraid.errors import UsageError
 from unbraid.evaluation import Measure, make, settings_of
+from unbraid.reading import check_form
 
 __all__ = ["TRAINING", "Evaluation", "RunSpec", "Setting", "Study", "parse_index", "split_data", "usual_measures"]
 
@@ -91,6 +92,20 @@ class RunSpec:
         return (self.data, self.objective, self.parameter, self.strength, self.net, self.steps)
 
 
+_FORM = {
+    "name": str,
+    "data": [str],
+    "settings": [{"objective": str, "options": dict, "parameter?": str | None, "strength?": int | float | None}],
+    "seeds": [int],
+    "steps": [int],
+    "nets?": [str | None],
+    "batch_size?": int,
+    "precision?": str,
+    "measures?": [dict],
+    "evaluation?": dict,
+}
+
+
 @dataclass(frozen=True)
 class Study:
     """Axes and settings. The index counts seeds fastest, then settings, data sets, numbers of steps, networks.
@@ -148,6 +163,7 @@ class Study:
     @classmethod
     def from_json(cls, record: Mapping[str, Any], source: str) -> Study:
         """The study behind :meth:`to_json`, also as version 0.1 wrote it."""
+        check_form(record, _FORM, source, remedy="written by another version, or edited?")
         entries = {key: value for key, value in record.items() if key != "format"}
         try:
             entries["settings"] = tuple(Setting(**entry) for entry in entries["settings"])
@@ -158,7 +174,7 @@ class Study:
             for key in ("data", "seeds", "steps", "nets"):
                 entries[key] = tuple(entries[key])
             return cls(source=source, **entries)
-        except (KeyError, TypeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise UsageError(f"{source} is no record of a study ({error}): written by another version?") from error
 
 

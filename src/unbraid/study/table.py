@@ -12,7 +12,8 @@ import polars as pl
 
 from unbraid import objectives
 from unbraid.evaluation import GroupMeasure, read_share
-from unbraid.files import read_json, replace_file
+from unbraid.files import replace_file
+from unbraid.reading import read_json
 from unbraid.study.conditions import Answer, condition_rows
 from unbraid.study.evaluation import Answered, answers_of
 from unbraid.study.folder import StudyFolder
@@ -126,7 +127,7 @@ def _training(folder: StudyFolder, index: int) -> dict[str, Any]:
     run = folder.run(index)
     found: dict[str, Any] = {}
     if (run / "run.json").exists():
-        found["seconds"] = float(read_json(run / "run.json")["seconds"])
+        found["seconds"] = float(read_json(run / "run.json", {"seconds": float})["seconds"])
     failure = folder.failure(index)
     return found | ({} if failure is None else {"error": failure["error"]})
 

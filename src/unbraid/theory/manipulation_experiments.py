@@ -12,9 +12,9 @@ import numpy as np
 
 from unbraid.data import counter_rng, load
 from unbraid.errors import UsageError, unknown_name
-from unbraid.files import read_json
 from unbraid.metrics import evaluate
 from unbraid.objectives import BetaVAE, Objective, make
+from unbraid.reading import read_json
 from unbraid.theory.manipulation import (
     Say,
     noise_advantage,

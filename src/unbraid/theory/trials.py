@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unbraid.errors import UsageError
-from unbraid.files import exclusive, read_json, write_json
+from unbraid.files import exclusive, write_json
+from unbraid.reading import read_json
 
 if TYPE_CHECKING:
     import polars

@@ -6,7 +6,7 @@ from unbraid.training.forked import GRACE, cause_of_death
 from unbraid.training.loop import Diverged, Hook, Loop, Moment
 from unbraid.training.memory import MemoryStream
 from unbraid.training.mixed_adam import load_kernel
-from unbraid.training.run import CHECKPOINT, EVALUATIONS, HISTORY, INFO, Run, open_run
+from unbraid.training.run import CHECKPOINT, EVALUATIONS, HISTORY, INFO, Run, open_run, read_info
 from unbraid.training.single import train
 from unbraid.training.together import train_together
 
@@ -28,6 +28,7 @@ __all__ = [
     "load_kernel",
     "open_run",
     "problem_of",
+    "read_info",
     "train",
     "train_together",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,25 @@ from torch.optim import Optimizer
 
 from unbraid.errors import UsageError, unknown_name
 from unbraid.files import write_bytes
+from unbraid.reading import check_form, open_file, parse_json, understood
 
-__all__ = ["load_model", "load_parts", "load_training", "read_step", "save_checkpoint"]
+__all__ = ["check_step", "load_model", "load_parts", "load_training", "read_step", "save_checkpoint"]
 
 MODEL, OPTIMIZER = "model/", "optimizer/"
+_DAMAGED = "It is damaged or of another run: put the right one back, or let --fresh start the run anew"
+_HEADER = {
+    "loop": {
+        "step": int,
+        "sums": dict,
+        "counts?": dict,
+        "count?": int,
+        "first_loss": dict | int | float | None,
+        "tables?": dict,
+        "history_bytes?": int,
+        "evaluations_bytes?": int,
+    },
+    "groups": dict,
+}
 
 
 def save_checkpoint(path: Path, model: nn.Module, optimizers: dict[str, Optimizer], state: dict[str, Any]) -> None:
@@ -61,6 +76,23 @@ def read_step(path: Path) -> int:
     return int(_read(path, "none of the tensors")[1]["loop"]["step"])
 
 
+def check_step(path: Path, step: int, info: Mapping[str, Any]) -> None:
+    """Refuse a checkpoint beyond what its run was ever asked to do, as ``run.json`` has it.
+
+    A killed process may have left one that is ahead of the record, but never ahead of the budget. A run by time, and
+    one of an earlier version that is not finished, have no bound that is known.
+    """
+    budget = info.get("budget")
+    if budget is None:
+        most = info["step"] if info.get("status") == "finished" else None
+    else:
+        most = None if budget["steps"] is None else max(budget["steps"], info["step"])
+    if most is not None and step > most:
+        raise UsageError(
+            f"{path} says it is of step {step:,}, but its run was never asked to go beyond {most:,}. {_DAMAGED}"
+        )
+
+
 def _inside(state: dict[str, Tensor], part: str) -> dict[str, Tensor]:
     return {name: value for name, value in state.items() if name.startswith(f"{part}.")}
 
@@ -70,10 +102,23 @@ def _copy(path: Path, stored: dict[str, Tensor], own: dict[str, Tensor]) -> None
     if missing or extra:
         raise UsageError(f"{path} does not fit this model: missing {missing[:3]}, unexpected {extra[:3]}")
     for name, value in own.items():
-        if value.shape != stored[name].shape:
-            raise UsageError(f"{path}: {name} has shape {tuple(stored[name].shape)}, expected {tuple(value.shape)}")
+        _check(path, name, stored[name], value.shape, value.dtype)
     for name, value in own.items():
         value.copy_(stored[name])
+
+
+def _check(path: Path, name: str, found: Tensor, shape: torch.Size, dtype: torch.dtype) -> None:
+    """Refuse a tensor that cannot be the one of this name."""
+    if found.shape != shape:
+        raise UsageError(f"{path}: {name} has shape {tuple(found.shape)}, expected {tuple(shape)}. {_DAMAGED}")
+    if found.dtype != dtype:
+        raise UsageError(f"{path}: {name} holds {_words(found.dtype)}, expected {_words(dtype)}. {_DAMAGED}")
+    if found.is_floating_point() and not torch.isfinite(found).all():
+        raise UsageError(f"{path}: {name} holds NaN or infinity. {_DAMAGED}")
+
+
+def _words(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")
 
 
 def load_training(
@@ -89,24 +134,36 @@ def load_training(
         parameters = [p for group in optimizer.param_groups for p in group["params"]]
         state: dict[int, dict[str, Tensor]] = {}
         for name, value in stored.items():
-            owner, number, key = name.split("/")
+            owner, _, place = name.partition("/")
+            number, _, key = place.partition("/")
             if owner == player:
+                if not number.isdecimal() or int(number) >= len(parameters):
+                    raise UsageError(f"{path}: {OPTIMIZER}{name} belongs to no parameter of this model. {_DAMAGED}")
                 parameter = parameters[int(number)]
+                whole = value.shape == parameter.shape and value.ndim > 0
+                shape = parameter.shape if whole else torch.Size(())
+                _check(path, OPTIMIZER + name, value, shape, parameter.dtype if whole else value.dtype)
                 # Same memory layout as the parameter: elementwise kernels may round differently across layouts.
                 like = torch.empty_like(parameter) if value.shape == parameter.shape else torch.empty_like(value)
                 state.setdefault(int(number), {})[key] = like.copy_(value)
-        groups = optimizer.state_dict()["param_groups"] if own_settings else header["groups"][player]
-        optimizer.load_state_dict({"state": state, "param_groups": groups})
+        with understood(path, _DAMAGED):
+            groups = optimizer.state_dict()["param_groups"] if own_settings else header["groups"][player]
+            optimizer.load_state_dict({"state": state, "param_groups": groups})
     return header["loop"]
 
 
 def _read(path: Path, prefix: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    if not path.exists():
+        raise UsageError(f"{path} is missing; the run has not reached its first checkpoint")
+    with open_file(path, _DAMAGED):
+        pass
     try:
-        with safe_open(path, framework="pt") as file:
-            header = json.loads((file.metadata() or {})["state"])
+        with understood(path, _DAMAGED), safe_open(path, framework="pt") as file:
+            header = parse_json((file.metadata() or {})["state"], path, remedy=_DAMAGED)
+            check_form(header, _HEADER, path, remedy=_DAMAGED)
+            if header["loop"]["step"] < 0:
+                raise UsageError(f"{path} says it is of step {header['loop']['step']}. {_DAMAGED}")
             names = [name for name in file.keys() if name.startswith(prefix)]  # noqa: SIM118 (not a mapping)
             return {name.removeprefix(prefix): file.get_tensor(name) for name in names}, header
-    except FileNotFoundError as error:
-        raise UsageError(f"{path} is missing; the run has not reached its first checkpoint") from error
-    except (SafetensorError, KeyError, ValueError) as error:
+    except SafetensorError as error:
         raise UsageError(f"{path} is damaged ({error}); delete it to train this run from the start") from error

@@ -14,11 +14,11 @@ import torch
 from unbraid import objectives
 from unbraid.data import ImageDataset
 from unbraid.errors import UsageError
-from unbraid.files import open_lock, read_json
+from unbraid.files import open_lock
 from unbraid.objectives import Objective
 from unbraid.paths import check_path
 from unbraid.training.described import describe_data
-from unbraid.training.run import CHECKPOINT, EVALUATIONS, HISTORY, INFO
+from unbraid.training.run import CHECKPOINT, EVALUATIONS, HISTORY, INFO, read_info
 from unbraid.training.start import Start, in_words
 
 __all__ = ["clear", "identity", "make_folder", "open_or_begin", "sweep"]
@@ -81,7 +81,7 @@ def open_or_begin(
     """
     known = (folder / INFO).exists()
     if known and not fresh:
-        info = read_json(folder / INFO)
+        info = read_info(folder)
         defaults = {"objective": {"options": objectives.default_options(objective)}}
         _check_same(folder, info, asked, _flat(defaults))
         _check_start(folder, info, start)

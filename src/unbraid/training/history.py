@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING
 
 from unbraid.errors import UsageError
 from unbraid.files import open_append, write_bytes
+from unbraid.reading import TEXT, parse_csv, read_bytes
 
 if TYPE_CHECKING:
     import polars
 
 __all__ = ["Extent", "Means", "Table", "extent_of_bytes", "read_table"]
+
+_ANEW = "put it back, or let --fresh start the run anew"
 
 Extent = tuple[int, int]
 """How many rows (without the header) and columns a table has."""
@@ -30,8 +33,8 @@ class Table:
 
     def __init__(self, path: Path, extent: Extent = (0, 0)) -> None:
         self.path = path
-        data = path.read_bytes() if path.exists() else b""
-        found = _records(data)
+        data = read_bytes(path, limit=TEXT, remedy=_ANEW) if path.exists() else b""
+        found = _records(data, path)
         rows, columns = extent
         if rows and (len(found) <= rows or len(found[0]) < columns):
             raise UsageError(
@@ -72,7 +75,7 @@ class Table:
             self._file.write(_text([self.columns]))
             return
         self._file.close()
-        rows = _records(self.path.read_bytes())[1:]
+        rows = _records(read_bytes(self.path, limit=TEXT), self.path)[1:]
         self.columns = [*self.columns, *new]
         self._write([self.columns, *([*row, *[""] * len(new)] for row in rows)])
         self._file = open_append(self.path)
@@ -86,8 +89,8 @@ def _is_shared(path: Path) -> bool:
     return path.is_symlink() or (path.exists() and path.stat().st_nlink > 1)
 
 
-def _records(data: bytes) -> list[list[str]]:
-    return list(csv.reader(io.StringIO(data.decode(errors="replace"), newline="")))
+def _records(data: bytes, path: Path) -> list[list[str]]:
+    return parse_csv(data.decode(errors="replace"), path, remedy=_ANEW)
 
 
 def _text(records: Sequence[Sequence[object]]) -> bytes:
@@ -98,10 +101,10 @@ def _text(records: Sequence[Sequence[object]]) -> bytes:
 
 def extent_of_bytes(path: Path, length: int) -> Extent:
     """The extent of a table of which a checkpoint of version 0.1 remembers the length in bytes."""
-    data = path.read_bytes() if path.exists() else b""
+    data = read_bytes(path, limit=TEXT, remedy=_ANEW) if path.exists() else b""
     if len(data) < length:
-        return 1 + len(_records(data)), 0  # more than there is: the table is too short
-    found = _records(data[:length])
+        return 1 + len(_records(data, path)), 0  # more than there is: the table is too short
+    found = _records(data[:length], path)
     return max(len(found) - 1, 0), len(found[0]) if found else 0
 
 
@@ -132,9 +135,10 @@ def read_table(path: Path) -> polars.DataFrame:
     """A history as a data frame, null where a row has no such number; empty when nothing was recorded yet."""
     import polars
 
-    if not path.exists() or path.stat().st_size == 0:
+    content = read_bytes(path, limit=TEXT) if path.exists() else b""
+    if not content:
         return polars.DataFrame()
     try:
-        return polars.read_csv(path, infer_schema_length=None)  # the first rows of a late column say nothing of it
+        return polars.read_csv(content, infer_schema_length=None)  # the first rows of a late column say nothing of it
     except polars.exceptions.PolarsError as error:
         raise UsageError(f"{path} is damaged: {str(error).splitlines()[0]}") from error

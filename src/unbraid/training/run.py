@@ -6,6 +6,7 @@ import copy
 from collections.abc import Callable
 from functools import cached_property
 from html import escape
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,10 +17,10 @@ from torch import Tensor, nn
 from unbraid import objectives
 from unbraid.data import Dataset, load
 from unbraid.errors import UsageError, unknown_name
-from unbraid.files import read_json
 from unbraid.objectives import ABILITIES, Objective, Problem
+from unbraid.reading import check_form, read_json
 from unbraid.training import numerics
-from unbraid.training.checkpoint import load_model
+from unbraid.training.checkpoint import check_step, load_model, read_step
 from unbraid.training.classify import Classify
 from unbraid.training.described import differences
 from unbraid.training.history import read_table
@@ -27,10 +28,54 @@ from unbraid.training.history import read_table
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["CHECKPOINT", "EVALUATIONS", "HISTORY", "INFO", "Run", "open_run"]
+__all__ = ["CHECKPOINT", "EVALUATIONS", "HISTORY", "INFO", "Run", "open_run", "read_info"]
 
 INFO, CHECKPOINT = "run.json", "checkpoint.safetensors"
 HISTORY, EVALUATIONS = "history.csv", "evaluations.csv"
+
+
+_RECORD = {
+    "objective": {"name": str, "options": dict, "module?": str},
+    "data": {
+        "recipe": dict | None,
+        "name": str,
+        "shape": [int],
+        "images": int,
+        "classes?": int | None,
+        "factor_sizes?": list | None,
+        "factor_names?": list | None,
+        "factor_ranges?": list | None,
+        "fingerprint": str,
+    },
+    "seed": int,
+    "batch_size?": int,
+    "log_every?": int,
+    "status": str,
+    "step": int,
+    "seconds": float,
+    "start?": dict | None,
+    "budget?": {"steps": int | None, "minutes": int | float | None},
+    "arithmetic?": {"precision?": str},
+}
+
+
+def read_info(folder: Path) -> dict[str, Any]:
+    """The record ``run.json`` of a run folder, all entries of the kinds they must be of."""
+    path = folder / INFO
+    info = read_json(path, _RECORD)
+    data, start = info["data"], info.get("start")
+    for key, form in (("factor_sizes", [int]), ("factor_names", [str]), ("factor_ranges", [[float]])):
+        check_form(data.get(key) or [], form, path, f"data.{key}")
+    if data["recipe"] is not None:
+        check_form(data["recipe"], {"name": str, "options": dict}, path, "data.recipe")
+    if start is not None:
+        check_form(start, {"path": str, "step": int, "checkpoint": str, "parts": [str]}, path, "start")
+    shape = data["shape"]
+    if len(shape) not in (1, 3) or min(shape) < 1 or prod(shape) > 1 << 28:
+        raise UsageError(f"{path}: data.shape is {shape}, expected the shape of an image; was it edited?")
+    if info["step"] < 0 or data["images"] < 1:
+        raise UsageError(f"{path}: step {info['step']} of a run on {data['images']} images; was it edited?")
+    return info
 
 
 class Run:
@@ -48,11 +93,7 @@ class Run:
             near = sorted(str(found.parent) for found in folder.parent.glob(f"*/{INFO}"))[:8]
             hint = f" Runs beside it: {', '.join(near)}." if near else ""
             raise UsageError(f"{folder} is no run folder: it has no {INFO}.{hint}")
-        info = read_json(folder / INFO)
-        for key in ("objective", "data", "seed", "status"):
-            if key not in info:
-                raise UsageError(f"{folder / INFO} has no entry {key!r}: not written by this library, or damaged")
-        return cls(folder, info, device)
+        return cls(folder, read_info(folder), device)
 
     @cached_property
     def objective(self) -> Objective:
@@ -85,6 +126,7 @@ class Run:
         with torch.inference_mode(False):
             model = self.objective.make_model(self.problem, torch.Generator().manual_seed(0))
             load_model(self.path / CHECKPOINT, model)
+            check_step(self.path / CHECKPOINT, read_step(self.path / CHECKPOINT), self.info)
             return model.to(self.device).eval()
 
     def can(self, what: str) -> bool:

@@ -15,8 +15,9 @@ from unbraid.errors import UsageError
 from unbraid.files import cannot_write, exclusive, write_json
 from unbraid.objectives import Objective
 from unbraid.progress import Progress, ProgressKind
+from unbraid.reading import understood
 from unbraid.training import numerics
-from unbraid.training.checkpoint import load_training, save_checkpoint
+from unbraid.training.checkpoint import check_step, load_training, save_checkpoint
 from unbraid.training.described import problem_of
 from unbraid.training.folder import clear, identity, make_folder, open_or_begin, sweep
 from unbraid.training.loop import Diverged, Hook, Loop, run_hooks, stop_requests
@@ -56,7 +57,7 @@ def open_session(
         sweep(folder)
         asked = identity(objective, dataset, seed, batch_size, log_every, own_stream=stream is not None)
         info = open_or_begin(folder, objective, asked, start, fresh)
-        info["arithmetic"] = arithmetic
+        _take_arithmetic(folder, info, arithmetic)
         generator = torch.Generator().manual_seed(int(counter_rng(seed, 0, Purpose.INIT).integers(2**63)))
         loop = Loop(
             objective,
@@ -73,6 +74,23 @@ def open_session(
         session = Session(folder, info, loop, hooks, log_every, checkpoint_seconds, board)
         with contextlib.closing(session):
             yield session
+
+
+def _take_arithmetic(folder: Path, info: dict[str, Any], arithmetic: dict[str, Any]) -> None:
+    """Refuse to go on in another precision; another device may have another usual one, which is written down."""
+    before = info.get("arithmetic") or arithmetic
+    if before.get("precision", arithmetic["precision"]) != arithmetic["precision"]:
+        if before.get("device") == arithmetic["device"]:
+            raise UsageError(
+                f"{folder} holds a run in {_short(before)}, now asked for {_short(arithmetic)}. Go on with "
+                f"--precision {_short(before)}, give the run its own folder (--out), or --fresh to start this one anew"
+            )
+        info["earlier_arithmetic"] = [*info.get("earlier_arithmetic", []), {**before, "until_step": info["step"]}]
+    info["arithmetic"] = arithmetic
+
+
+def _short(arithmetic: dict[str, Any]) -> str:
+    return {"torch.bfloat16": "bf16", "torch.float32": "fp32"}.get(arithmetic["precision"], arithmetic["precision"])
 
 
 class Session:
@@ -94,13 +112,16 @@ class Session:
         state: dict[str, Any] = {}
         if (folder / CHECKPOINT).exists():
             state = load_training(folder / CHECKPOINT, loop.model, loop.optimizers)
-            loop.restore(state)
+            check_step(folder / CHECKPOINT, state["step"], info)
+            with understood(folder / CHECKPOINT, "let --fresh start the run anew"):
+                loop.restore(state)
         if not (folder / INFO).exists():
             # Before any other file: a folder with run files but without this one would be refused the next time.
             write_json(folder / INFO, info)
         self.saved_step, self.saved_at, self.saved = loop.step, time.monotonic(), bool(state)
         writer = None if board is None else board(str(folder / "tensorboard"), purge_step=loop.step)
-        self.records = Records(folder, state, writer)
+        with understood(folder / CHECKPOINT, "let --fresh start the run anew"):
+            self.records = Records(folder, state, writer)
 
     @property
     def seconds(self) -> float:
@@ -119,6 +140,8 @@ class Session:
             self.info.pop("stack", None)  # from now on it trains alone
             if not (self.folder / CHECKPOINT).exists():
                 self.save("running")
+            if not self._spent(steps, budget):
+                self.allow(steps, budget)
             loop.model.train()
             while not self._spent(steps, budget):
                 if stop():
@@ -130,6 +153,10 @@ class Session:
                 if time.monotonic() - self.saved_at >= self.checkpoint_seconds:
                     self.save("running")
             self.save("finished")
+
+    def allow(self, steps: int | None, seconds: float | None = None) -> None:
+        """Write down how far this may go, before it goes there: no checkpoint beyond is believed."""
+        self.note(budget={"steps": steps, "minutes": None if seconds is None else round(seconds / 60, 3)})
 
     def close(self) -> None:
         """Close the tables."""

@@ -165,6 +165,7 @@ def _advance(sessions: Sequence[Session], steps: int, status: str) -> bool:
         stack = Stack([session.loop for session in sessions])
         for session in sessions:
             session.note(stack=_members(sessions))
+            session.allow(steps)
         saved = time.monotonic()
         while sessions[0].loop.step < steps:
             if stop():

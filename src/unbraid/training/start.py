@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from unbraid.errors import UsageError
+from unbraid.reading import read_bytes
 from unbraid.training.checkpoint import load_parts, load_training, read_step
 from unbraid.training.loop import Loop
 from unbraid.training.run import CHECKPOINT
@@ -71,7 +72,7 @@ class Start:
 
 
 def _fingerprint(file: Path) -> str:
-    return hashlib.sha256(file.read_bytes()).hexdigest()[:16]
+    return hashlib.sha256(read_bytes(file, limit=1 << 36)).hexdigest()[:16]
 
 
 def in_words(start: Start | None) -> str:

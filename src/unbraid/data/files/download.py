@@ -1,7 +1,6 @@
 """Downloads that resume, are verified, and appear under their final name only when whole."""
 
 import errno
-import gzip
 import hashlib
 import http.client
 import shutil
@@ -11,7 +10,6 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
 
 from unbraid.data.files.catalogue import RemoteFile, source
 from unbraid.data.files.partfile import PartFile
@@ -19,6 +17,7 @@ from unbraid.data.files.root import find_file, roots
 from unbraid.errors import UsageError
 from unbraid.files import open_append, write_text
 from unbraid.progress import Progress
+from unbraid.reading import open_gzip, read_text
 
 __all__ = ["DownloadError", "fetch", "get", "verify"]
 
@@ -118,7 +117,7 @@ def _expected(file: RemoteFile, path: Path) -> str | None:
     recorded = path.with_name(f"{path.name}.sha256")
     if file.sha256 or not recorded.exists():
         return file.sha256
-    return recorded.read_text(encoding="utf-8").split()[0]
+    return read_text(recorded, limit=1 << 10, remedy="delete it").split()[0]
 
 
 def _shown_by(display: Progress) -> Told:
@@ -270,11 +269,10 @@ def _digest(path: Path, kind: str, unpacked: bool, name: str) -> str:
         with path.open("rb") as file:
             return hashlib.file_digest(file, kind).hexdigest()
     digest = hashlib.new(kind)
-    opened: BinaryIO
     try:
-        with gzip.open(path, "rb") as opened:  # type: ignore[assignment]
+        with open_gzip(path) as opened:
             while block := opened.read(_BLOCK):
                 digest.update(block)
-    except (OSError, EOFError, ValueError) as error:
+    except UsageError as error:
         raise DownloadError(f"{name} is damaged: it does not decompress ({error})") from error
     return digest.hexdigest()

@@ -4,7 +4,6 @@ The archive holds 3 GB of pixels and a pickled ``metadata`` member. The pixels a
 thousand images at a time; the pickle is never touched.
 """
 
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from unbraid.data.files.store import ImageStore, render_store
 from unbraid.data.render.sprite_render import SPACE, render_sprites
 from unbraid.data.space import FactorSpace
 from unbraid.errors import UsageError
+from unbraid.reading import open_zip
 
 __all__ = ["DSpritesFile", "compare_dsprites"]
 
@@ -44,7 +44,7 @@ class DSpritesFile:
     @property
     def fingerprint(self) -> str:
         """Sixteen hexadecimal digits that depend on the pixels and the latents, from the archive's own checksums."""
-        with zipfile.ZipFile(self.path) as archive:
+        with open_zip(self.path) as archive:
             return "".join(f"{archive.getinfo(name).CRC:08x}" for name in ("imgs.npy", "latents_classes.npy"))
 
     def store(self) -> ImageStore:

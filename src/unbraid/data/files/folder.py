@@ -15,6 +15,7 @@ from unbraid.data.files.survey import SYNTAX, sound_files
 from unbraid.errors import UsageError
 from unbraid.paths import user_path
 from unbraid.progress import Progress
+from unbraid.reading import open_image
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -102,7 +103,12 @@ def open_files(
         status = file.stat()
         digest.update(f"{file.name}\0{status.st_size}\0{status.st_mtime_ns}\0".encode())
     label = f"own/{name}-{digest.hexdigest()[:12]}"
-    return render_store(label, count=len(files), shape=shape, render=render, chunk=256)
+    return render_store(label, count=len(files), shape=shape, render=render, chunk=_at_once(shape))
+
+
+def _at_once(shape: Shape) -> int:
+    """How many images are decoded at a time: by their bytes, as few of them may be large."""
+    return max(1, min(256, (1 << 26) // prod(shape)))
 
 
 def read_image(file: Path, shape: Shape, crop: int | None = None, background: str = "white") -> np.ndarray:
@@ -110,11 +116,8 @@ def read_image(file: Path, shape: Shape, crop: int | None = None, background: st
     from PIL import Image
 
     height, width, channels = shape
-    try:
-        with Image.open(file) as opened:
-            image = _flatten(opened, channels, background)
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        raise UsageError(f"cannot read the image {file} ({error}); mend or remove it") from error
+    with open_image(file) as opened:
+        image = _flatten(opened, channels, background)
     if crop is not None:
         image = _middle(image, crop, crop)
     if image.size != (width, height):
@@ -169,10 +172,5 @@ def _common_shape(files: Sequence[Path], size: int | tuple[int, int] | None, cha
 
 
 def _look(file: Path) -> tuple[tuple[int, int], str]:
-    from PIL import Image
-
-    try:
-        with Image.open(file) as image:
-            return image.size, image.mode
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        raise UsageError(f"cannot read the image {file} ({error}); mend or remove it") from error
+    with open_image(file) as image:
+        return image.size, image.mode

@@ -1,33 +1,34 @@
 """The idx format of MNIST and its relatives, plain or gzipped."""
 
-import gzip
-import zlib
 from math import prod
 from pathlib import Path
 
 import numpy as np
 
 from unbraid.errors import UsageError
+from unbraid.reading import open_gzip, take
 
 __all__ = ["read_idx"]
 
 _UNSIGNED_BYTE = 0x08
+LARGEST = 1 << 30
+"""Most bytes of an array; the largest published one has 55 MB."""
 
 
 def read_idx(path: Path, dims: int) -> np.ndarray:
     """The uint8 array of an idx file: two zero bytes, the type, the number of dimensions, big-endian sizes, data."""
-    try:
-        data = path.read_bytes()
-        if data[:2] == b"\x1f\x8b":
-            data = gzip.decompress(data)
-    except (OSError, EOFError, zlib.error) as error:
-        raise UsageError(f"cannot read {path} ({error}); get the file anew") from error
-    if len(data) < 4 + 4 * dims or data[:4] != bytes((0, 0, _UNSIGNED_BYTE, dims)):
-        raise UsageError(f"{path} is no idx file of bytes with {dims} dimensions: it begins with {data[:4].hex(' ')}")
-    shape = tuple(int(size) for size in np.frombuffer(data, ">i4", dims, offset=4))
-    start = 4 + 4 * dims
-    if len(data) - start != prod(shape):
-        raise UsageError(
-            f"{path} promises {' x '.join(map(str, shape))} bytes but holds {len(data) - start:,}; get the file anew"
-        )
-    return np.frombuffer(data, np.uint8, offset=start).reshape(shape)
+    with open_gzip(path) as file:
+        head = file.read(4 + 4 * dims)
+        if len(head) < 4 + 4 * dims or head[:4] != bytes((0, 0, _UNSIGNED_BYTE, dims)):
+            raise UsageError(
+                f"{path} is no idx file of bytes with {dims} dimensions: it begins with {head[:4].hex(' ')}"
+            )
+        shape = tuple(int(size) for size in np.frombuffer(head, ">i4", dims, offset=4))
+        promised = " x ".join(map(str, shape))
+        if min(shape) < 0 or prod(shape) > LARGEST:
+            raise UsageError(f"{path} promises {promised} bytes, which no such file has; get the file anew")
+        data = take(file, prod(shape) + 1)
+        if len(data) != prod(shape):
+            held = "more" if len(data) > prod(shape) else f"{len(data):,}"
+            raise UsageError(f"{path} promises {promised} bytes but holds {held}; get the file anew")
+    return np.frombuffer(data, np.uint8).reshape(shape)

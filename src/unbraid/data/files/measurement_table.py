@@ -6,7 +6,6 @@ Sprites: id, category, then a cell per time step with three entries, one per win
 """
 
 import ast
-import csv
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import numpy as np
 from unbraid.data.motion.tracks import Tracks
 from unbraid.errors import UsageError
 from unbraid.paths import user_path
+from unbraid.reading import read_csv
 
 __all__ = ["read_measurements"]
 
@@ -24,20 +24,11 @@ COLUMNS = ("track", "frame", "x", "y", "area")
 def read_measurements(path: str | Path) -> Tracks:
     """Tracks of x, y and area from a CSV file in either layout, in pixels of the window."""
     path = user_path(path, "table")
-    # Cells of the wide layout hold whole lists; the default limit of a field is 128 KB.
-    csv.field_size_limit(1 << 24)
-    try:
-        with path.open(newline="", encoding="utf-8") as file:
-            rows = csv.reader(file)
-            header = next(rows, [])
-            names = [name.strip().lower() for name in header]
-            if set(COLUMNS) <= set(names):
-                return _long(rows, [names.index(name) for name in COLUMNS], path)
-            return _wide([header, *rows], path)
-    except FileNotFoundError as error:
-        raise UsageError(f"no measurement table {path}") from error
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise UsageError(f"{path} cannot be read as a CSV table ({error})") from error
+    header, *rows = read_csv(path) or [[]]
+    names = [name.strip().lower() for name in header]
+    if set(COLUMNS) <= set(names):
+        return _long(iter(rows), [names.index(name) for name in COLUMNS], path)
+    return _wide([header, *rows], path)
 
 
 def _long(rows: Iterator[list[str]], columns: list[int], path: Path) -> Tracks:

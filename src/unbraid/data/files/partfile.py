@@ -1,7 +1,6 @@
 """The unfinished half of a download, and the notes that make going on with it safe."""
 
 import fcntl
-import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,6 +8,7 @@ from pathlib import Path
 
 from unbraid.errors import UsageError
 from unbraid.files import open_append, write_json
+from unbraid.reading import read_json
 
 __all__ = ["PartFile"]
 
@@ -51,7 +51,7 @@ class PartFile:
 
     def _recall(self) -> None:
         try:
-            notes = json.loads(self._notes.read_text(encoding="utf-8"))
+            notes = read_json(self._notes)
             url, self.validator, self.total = notes["url"], notes["validator"], notes["total"]
         except (OSError, ValueError, TypeError, KeyError):
             url = None

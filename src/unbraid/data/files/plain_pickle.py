@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from unbraid.errors import UsageError
+from unbraid.reading import read_bytes
 
 __all__ = ["read_plain_pickle"]
 
@@ -30,10 +31,7 @@ def read_plain_pickle(path: str | Path) -> Any:
     the file: arrays are views of its bytes.
     """
     path = Path(path)
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}") from error
+    content = read_bytes(path)
     try:
         return _plain(_Machine(content).run(), {}, _DEEPEST)
     except _Refused as error:

@@ -28,6 +28,7 @@ from unbraid.data.space import check_index
 from unbraid.errors import UsageError
 from unbraid.files import open_lock
 from unbraid.progress import Progress
+from unbraid.reading import open_file, read_header, read_json, understood
 
 __all__ = ["ImageStore", "Render", "render_store", "store_file"]
 
@@ -50,6 +51,9 @@ class _Sidecar:
         return (-(-prod(self.shape) // 8),) if self.packed else self.shape
 
 
+_FORM = {"count": int, "shape": [int], "packed": bool, "version": int, "sha256": str, "library": str}
+
+
 class ImageStore:
     """Images of one shape by position, read from disk as they are asked for.
 
@@ -65,21 +69,18 @@ class ImageStore:
         """Open the store whose data file is ``path``; its size is checked, its checksum only by :meth:`verify`."""
         path = Path(path)
         sidecar = _read_sidecar(path)
-        try:
-            data = np.load(path, mmap_mode="r", allow_pickle=False)
-        except (OSError, ValueError, EOFError) as error:
-            raise UsageError(
-                f"the image store {path} cannot be read ({error}); delete it to have it made anew"
-            ) from error
+        remedy = "delete it to have it made anew"
+        with open_file(path, remedy) as file:
+            shape, fortran, dtype = read_header(file, f"the image store {path}", path.stat().st_size, remedy)
+            if fortran or 0 in shape:
+                raise UsageError(f"the image store {path} is damaged; {remedy}")
+            data = np.memmap(path, dtype, "r", file.tell(), shape)
         expected = (sidecar.count, *sidecar.row)
         if data.shape != expected or data.dtype != np.uint8 or not data.flags.c_contiguous:
             raise UsageError(
                 f"the image store {path} holds {data.dtype} {data.shape} where its JSON promises uint8 {expected}; "
                 "delete it to have it made anew"
             )
-        surplus = path.stat().st_size - data.offset - data.nbytes
-        if surplus:
-            raise UsageError(f"the image store {path} has {surplus} bytes too many; delete it to have it made anew")
         # A plain array over the same memory map: indexing a np.memmap is several times slower.
         return cls(path, sidecar, np.asarray(data))
 
@@ -108,6 +109,12 @@ class ImageStore:
         """All images of a black and white store as they lie on disk, eight pixels to the byte: uint8 ``[n, bytes]``."""
         if not self.packed:
             raise UsageError(f"{self} does not hold black and white images")
+        return self._data
+
+    def array(self) -> np.ndarray:
+        """All images of a store of bytes as they lie on disk: uint8 ``[n, h, w, c]``."""
+        if self.packed:
+            raise UsageError(f"{self} holds bits, not bytes")
         return self._data
 
     def verify(self) -> None:
@@ -163,16 +170,11 @@ def _library() -> str:
 
 def _read_sidecar(path: Path) -> _Sidecar:
     file = path.with_suffix(".json")
-    try:
-        raw = json.loads(file.read_text(encoding="utf-8"))
-        sidecar = _Sidecar(**{**raw, "shape": tuple(raw["shape"])})
-    except FileNotFoundError as error:
-        raise UsageError(f"no whole image store at {path}: {file.name} is missing beside it") from error
-    except (OSError, ValueError, TypeError, KeyError) as error:
-        raise UsageError(
-            f"{file} does not describe an image store ({error}); delete it to have it made anew"
-        ) from error
-    return sidecar
+    if not file.exists():
+        raise UsageError(f"no whole image store at {path}: {file.name} is missing beside it")
+    with understood(file, "delete it to have it made anew"):
+        raw = read_json(file, _FORM, remedy="delete it to have it made anew")
+        return _Sidecar(**{**raw, "shape": tuple(raw["shape"])})
 
 
 def _find(name: str, wanted: _Sidecar, complain: bool = True) -> ImageStore | None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from unbraid.errors import UsageError
+from unbraid.reading import open_image
 
 __all__ = ["background_picture", "invented_painting"]
 
@@ -35,15 +36,10 @@ def background_picture(source: str | Path | np.ndarray | None, smallest: int = 6
 
 
 def _read(path: Path, smallest: int) -> np.ndarray:
-    from PIL import Image, UnidentifiedImageError
+    from PIL import Image
 
-    try:
-        with Image.open(path) as file:
-            picture = file.convert("RGB")
-    except FileNotFoundError as error:
-        raise UsageError(f"background: no file {path}") from error
-    except (UnidentifiedImageError, OSError) as error:
-        raise UsageError(f"background: {path} cannot be read as a picture ({error})") from error
+    with open_image(path, "give another picture as background") as file:
+        picture = file.convert("RGB")
     shrink = max(min(WIDTH / picture.width, HEIGHT / picture.height), smallest / min(picture.size))
     if shrink < 1:
         size = (round(picture.width * shrink), round(picture.height * shrink))

@@ -1,8 +1,6 @@
 """Cars3D: 183 car models from 24 sides and 4 heights (Reed et al., 2015)."""
 
 import io
-import tarfile
-import zlib
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
@@ -17,10 +15,12 @@ from unbraid.data.registry import register
 from unbraid.data.space import FactorSpace
 from unbraid.errors import UsageError
 from unbraid.progress import Progress
+from unbraid.reading import open_tar, read_bytes, understood
 
 __all__ = ["SPACE", "convert_cars3d", "load_cars3d"]
 
 SPACE = FactorSpace(("elevation", "azimuth", "object"), (4, 24, 183), ("ordinal", "periodic", "categorical"))
+_LARGEST = 1 << 26
 _ARCHIVE = "cars3d/nips2015-analogy-data.tar.gz"
 _FOLDERS = ("cars3d/data/cars", "cars3d/cars", "cars")
 _FILES = (_ARCHIVE, "nips2015-analogy-data.tar.gz", *_FOLDERS)
@@ -76,18 +76,17 @@ def _views(path: Path, space: FactorSpace) -> np.ndarray:
 def _mat_files(path: Path) -> Iterator[tuple[str, bytes]]:
     """Name and content of every car's file; an archive is read front to back and nothing of it is unpacked to disk."""
     if path.is_dir():
-        yield from ((file.name, file.read_bytes()) for file in sorted(path.glob("*.mat")))
+        yield from ((file.name, read_bytes(file, limit=_LARGEST)) for file in sorted(path.glob("*.mat")))
         return
-    try:
-        with tarfile.open(path, "r|*") as archive:
-            for member in archive:
-                inside = PurePosixPath(member.name)
-                if member.isfile() and inside.suffix == ".mat" and inside.parent.name == "cars":
-                    file = archive.extractfile(member)
-                    if file is not None:
-                        yield inside.name, file.read()
-    except (OSError, EOFError, tarfile.TarError, zlib.error) as error:
-        raise UsageError(f"{path} is no whole archive ({error}); get it anew: unbraid data get cars3d") from error
+    with open_tar(path, "get it anew: unbraid data get cars3d") as archive:
+        for member in archive:
+            inside = PurePosixPath(member.name)
+            if member.isfile() and inside.suffix == ".mat" and inside.parent.name == "cars":
+                if member.size > _LARGEST:
+                    raise UsageError(f"{inside.name} in {path} has {member.size:,} bytes, too many for one car")
+                file = archive.extractfile(member)
+                if file is not None:
+                    yield inside.name, file.read()
 
 
 def _car(data: bytes, name: str, path: Path, elevations: int, azimuths: int) -> np.ndarray:
@@ -95,10 +94,8 @@ def _car(data: bytes, name: str, path: Path, elevations: int, azimuths: int) -> 
     from PIL import Image
     from scipy.io import loadmat
 
-    try:
+    with understood(f"the car {name} in {path}"):
         views = loadmat(io.BytesIO(data), variable_names=["im"])["im"]
-    except (KeyError, ValueError, TypeError, NotImplementedError, OSError, zlib.error) as error:
-        raise UsageError(f"{name} in {path} is no car of Cars3D ({error}); get the file anew") from error
     if views.ndim != 5 or views.shape[2:] != (3, azimuths, elevations) or views.dtype != np.uint8:
         raise UsageError(
             f"{name} in {path}: 'im' is {views.dtype} {views.shape}, "

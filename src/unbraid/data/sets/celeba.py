@@ -11,6 +11,7 @@ from unbraid.data.files.folder import image_files, open_files
 from unbraid.data.files.root import find_file
 from unbraid.data.registry import register
 from unbraid.errors import UsageError, unknown_name
+from unbraid.reading import read_text
 
 __all__ = ["load_celeba", "read_attributes"]
 
@@ -43,7 +44,7 @@ def read_attributes(path: Path) -> tuple[tuple[str, ...], dict[str, np.ndarray]]
 
     The format: a line with the count, a line with the names, then a file name and -1 or 1 per attribute in each line.
     """
-    lines = path.read_text(encoding="utf-8").splitlines()
+    lines = read_text(path).splitlines()
     try:
         count, names = int(lines[0]), tuple(lines[1].split())
         rows = [line.split() for line in lines[2:] if line]

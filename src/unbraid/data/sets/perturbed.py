@@ -8,7 +8,6 @@ is therefore small: the map to the number, and the pattern at 256 of its values.
 from __future__ import annotations
 
 import hashlib
-import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -23,10 +22,12 @@ from unbraid.data.wrapper import Wrapper
 from unbraid.errors import UsageError, unknown_name
 from unbraid.files import write_bytes, write_json
 from unbraid.paths import quoted, user_path
+from unbraid.reading import read_bytes, read_json, understood
 
 __all__ = ["Perturbation", "Perturbed", "PixelNoise", "fold", "load_perturbed", "read_perturbation", "unit_factors"]
 
 TENSORS, RECORD = "perturbation.safetensors", "perturbation.json"
+_FORM = {"base": {"name": str, "options": dict}, "epsilon": float, "hash": str, "deviation?": float}
 _CITATION = "Zietlow, Rolinek and Martius, Demystifying Inductive Biases for beta-VAE Based Architectures, ICML 2021"
 _CARD = Card(
     "Perturbed data set",
@@ -170,16 +171,16 @@ def read_perturbation(folder: str | Path) -> tuple[Perturbation, dict[str, Any]]
     folder = user_path(folder, "folder")
     if not (folder / RECORD).exists():
         raise UsageError(f"{folder} holds no {RECORD}: make one with `unbraid theory perturb --out {quoted(folder)}`")
+    remedy = f"make it anew: unbraid theory perturb --out {quoted(folder)}"
+    record = read_json(folder / RECORD, _FORM, remedy=remedy)
+    blob = read_bytes(folder / TENSORS, remedy=remedy)
+    if hashlib.sha256(blob).hexdigest() != record["hash"]:
+        raise UsageError(f"{folder / TENSORS} is not the file {RECORD} was written for; was it copied half-way?")
     try:
-        record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
-        blob = (folder / TENSORS).read_bytes()
-        if hashlib.sha256(blob).hexdigest() != record["hash"]:
-            raise UsageError(f"{folder / TENSORS} is not the file {RECORD} was written for; was it copied half-way?")
-        return Perturbation(record["epsilon"], **load_tensors(blob)), record
-    except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
-        if isinstance(error, UsageError):
-            raise
-        raise UsageError(f"{folder} is damaged ({error})") from error
+        with understood(folder / TENSORS, remedy):
+            return Perturbation(record["epsilon"], **load_tensors(blob)), record
+    except SafetensorError as error:
+        raise UsageError(f"{folder / TENSORS} is damaged ({error}); {remedy}") from error
 
 
 @register("perturbed", card=_CARD, size="as its source")

@@ -14,6 +14,7 @@ from unbraid.data.grid import read_table
 from unbraid.data.registry import register
 from unbraid.data.space import FactorSpace
 from unbraid.errors import UsageError
+from unbraid.reading import open_hdf5
 
 __all__ = ["SPACE", "convert_shapes3d", "load_shapes3d"]
 
@@ -39,31 +40,24 @@ def load_shapes3d(file: str | Path | None = None) -> ArrayFactors:
 
 def convert_shapes3d(path: Path, space: FactorSpace = SPACE) -> ImageStore:
     """The images of the HDF5 file (``images`` uint8, ``labels`` floats in grid order) as a store, made at first use."""
-    import h5py
-
-    try:
-        with h5py.File(path, "r") as file:
-            images, labels = file["images"], file["labels"]
-            if images.dtype != np.uint8 or images.ndim != 4 or images.shape[0] != len(space):
-                raise UsageError(
-                    f"{path} is not 3D Shapes: images are {images.dtype} {images.shape}, "
-                    f"expected uint8 ({len(space)}, 64, 64, 3)"
-                )
-            height, width, channels = images.shape[1:]
-            if read_table(labels[:], len(images), space.names, space.kinds).grid() != (space, None):
-                raise UsageError(f"{path} is not 3D Shapes: its labels are not a grid of {space.sizes} values in order")
-            return converted(
-                "shapes3d",
-                [path],
-                count=len(space),
-                shape=(height, width, channels),
-                render=lambda index: images[index[0] : index[-1] + 1],
-                chunk=_block(images.chunks, images.shape[1:]),
+    remedy = "get it anew: unbraid data get shapes3d"
+    with open_hdf5(path, ("images", "labels"), remedy) as (images, labels):
+        if images.dtype != np.uint8 or images.ndim != 4 or images.shape[0] != len(space):
+            raise UsageError(
+                f"{path} is not 3D Shapes: images are {images.dtype} {images.shape}, "
+                f"expected uint8 ({len(space)}, 64, 64, 3)"
             )
-    except (OSError, KeyError, RuntimeError) as error:
-        raise UsageError(
-            f"{path} is no whole 3D Shapes file ({error}); get it anew: unbraid data get shapes3d"
-        ) from error
+        height, width, channels = images.shape[1:]
+        if read_table(labels[:], len(images), space.names, space.kinds).grid() != (space, None):
+            raise UsageError(f"{path} is not 3D Shapes: its labels are not a grid of {space.sizes} values in order")
+        return converted(
+            "shapes3d",
+            [path],
+            count=len(space),
+            shape=(height, width, channels),
+            render=lambda index: images[index[0] : index[-1] + 1],
+            chunk=_block(images.chunks, images.shape[1:]),
+        )
 
 
 def _block(chunks: tuple[int, ...] | None, shape: tuple[int, ...]) -> int:

@@ -1,7 +1,5 @@
 """SmallNORB: 50 toys of 5 kinds from 9 heights, 18 sides, in 6 lights (LeCun et al., 2004)."""
 
-import gzip
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
@@ -17,6 +15,7 @@ from unbraid.data.files.store import ImageStore
 from unbraid.data.registry import register
 from unbraid.data.space import FactorSpace, check_index
 from unbraid.errors import UsageError
+from unbraid.reading import open_gzip, take
 
 __all__ = ["INSTANCES", "SPACE", "SmallNORB", "convert_smallnorb", "load_smallnorb", "read_matrix"]
 
@@ -109,12 +108,8 @@ def convert_smallnorb(chunks: Sequence[_Chunk], space: FactorSpace = SPACE, inst
 
 def read_matrix(path: Path) -> np.ndarray:
     """An array in the "binary matrix" format: magic, number of dimensions, at least three sizes (int32), data."""
-    try:
-        data = path.read_bytes()
-        if data[:2] == b"\x1f\x8b":
-            data = gzip.decompress(data)
-    except (OSError, EOFError, zlib.error) as error:
-        raise UsageError(f"cannot read {path} ({error}); get the file anew") from error
+    with open_gzip(path) as file:
+        data = take(file, 1 << 30)  # the largest published file has 450 MB
     if len(data) < 20:
         raise UsageError(f"{path} is cut short: it has only {len(data)} bytes; get the file anew")
     magic, dims = (int(value) for value in np.frombuffer(data, "<i4", 2))
@@ -122,7 +117,7 @@ def read_matrix(path: Path) -> np.ndarray:
         raise UsageError(f"{path} is no binary matrix of bytes or integers: it begins with {data[:8].hex(' ')}")
     start = 8 + 4 * max(3, dims)
     shape = tuple(int(size) for size in np.frombuffer(data, "<i4", dims, offset=8))
-    if len(data) - start != prod(shape) * _TYPES[magic].itemsize:
+    if min(shape) < 0 or len(data) - start != prod(shape) * _TYPES[magic].itemsize:
         raise UsageError(f"{path} promises {' x '.join(map(str, shape))} values and is cut short; get the file anew")
     return np.frombuffer(data, _TYPES[magic], offset=start).reshape(shape)
 

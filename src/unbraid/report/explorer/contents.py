@@ -14,9 +14,9 @@ from unbraid import objectives
 from unbraid.data import ImageDataset, counter_rng
 from unbraid.errors import UsageError
 from unbraid.evaluation import ACTIVE, measure
-from unbraid.files import read_json
 from unbraid.metrics import mig
 from unbraid.paths import quoted
+from unbraid.reading import read_json, understood
 from unbraid.report.explorer.networks import decoder_onnx, encoder_onnx
 from unbraid.report.page.folder import read_history
 from unbraid.study import EVALUATION, own_scores
@@ -231,9 +231,12 @@ def _history(contents: Contents, path: Path) -> dict[str, list[float]] | None:
 
 
 def _scores(path: Path) -> list[tuple[str, float, float | None]]:
-    if (path / "scores.json").is_file() and (stored := read_json(path / "scores.json")["scores"]):
-        scores = stored.items()
-        return [(key, s["value"], _finite(s["ceiling"])) for key, s in scores if _finite(s["value"]) is not None]
+    form = {"scores?": dict | None}
+    file, remedy = path / "scores.json", "unbraid evaluate writes it anew"
+    if file.is_file() and (stored := read_json(file, form, remedy=remedy).get("scores")):
+        with understood(file, remedy):
+            scores = stored.items()
+            return [(key, s["value"], _finite(s["ceiling"])) for key, s in scores if _finite(s["value"]) is not None]
     found = own_scores(path)
     entries = () if found is None else found[2].items()
     return [(key, s.value, _finite(s.ceiling)) for key, s in entries if _finite(s.value) is not None]

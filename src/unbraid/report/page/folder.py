@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import shlex
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -13,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from unbraid.errors import UsageError
-from unbraid.files import read_json
 from unbraid.metrics import Score
+from unbraid.reading import TEXT, parse_csv, read_bytes, read_json
 from unbraid.report.page.measures import StoredAnswer, answers_in, answers_of_a_study
 from unbraid.study import EVALUATION, own_scores
 from unbraid.training import CHECKPOINT, EVALUATIONS, HISTORY, INFO
@@ -134,7 +133,7 @@ def _history(folder: Folder) -> History | None:
     path = folder.path / HISTORY
     try:
         history = read_history(path) if path.exists() else None
-    except (OSError, UnicodeDecodeError) as error:
+    except UsageError as error:
         folder.gaps.append(Gap("training curves", f"{HISTORY} cannot be read ({error})", folder.train))
         return None
     if history is None or not len(history.step):
@@ -155,8 +154,8 @@ def read_history(path: Path) -> History:
 
     A term that was not there is an empty cell, and no number (nan) here.
     """
-    text = path.read_text(encoding="utf-8", errors="replace")
-    rows = list(csv.reader(text.splitlines()))
+    text = read_bytes(path, limit=TEXT).decode(errors="replace")
+    rows = parse_csv(text, path)
     cut = not text.endswith("\n")  # what looks like an empty cell at the very end may be half a number
     if not rows or not rows[0] or rows[0][0] != "step":
         return History(np.zeros(0), {}, max(len(rows) - 1, 0))
@@ -179,11 +178,10 @@ def _measured(path: Path) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """The rows of ``step,name,value`` by name; what is not readable as such is no curve."""
     found: dict[str, list[tuple[float, float]]] = {}
     if path.exists():
-        with path.open(newline="", encoding="utf-8", errors="replace") as file:
-            for row in list(csv.reader(file))[1:]:
-                with suppress(ValueError):
-                    step, name, value = row
-                    found.setdefault(name, []).append((float(step), float(value)))
+        for row in parse_csv(read_bytes(path, limit=TEXT).decode(errors="replace"), path)[1:]:
+            with suppress(ValueError):
+                step, name, value = row
+                found.setdefault(name, []).append((float(step), float(value)))
     return {name: (np.array(rows)[:, 0], np.array(rows)[:, 1]) for name, rows in found.items()}
 
 

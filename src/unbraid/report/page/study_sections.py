@@ -11,7 +11,7 @@ import polars as pl
 
 from unbraid.errors import UsageError
 from unbraid.evaluation import title, told
-from unbraid.files import read_json
+from unbraid.reading import read_json
 from unbraid.report.page.captions import ANSWERS, STUDY
 from unbraid.report.page.charts import bullet
 from unbraid.report.page.folder import Gap, plugin_words
