@@ -26,6 +26,7 @@ from unbraid.cli.listing import (
 )
 from unbraid.cli.recursion import evolve_compare, evolve_status
 from unbraid.cli.report import report_command
+from unbraid.cli.selftest import selftest_command
 from unbraid.cli.sparse_theory import (
     theory_collapse,
     theory_dimensionality,
@@ -80,6 +81,7 @@ def commands() -> Tree:
         "evolve": {"run": evolve_run, "status": evolve_status, "compare": evolve_compare},
         "explore": explore_command,
         "report": report_command,
+        "selftest": selftest_command,
         "data": {"list": data_list, "show": data_show, "get": data_get, "transitions": data_transitions},
         "list": {
             "objectives": list_objectives,
