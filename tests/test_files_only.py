@@ -1,4 +1,4 @@
-"""Files are written in one place, so that no one of them can be half there or written through a link."""
+"""Files are written in one place and read in one place, so that what is checked there is checked everywhere."""
 
 import ast
 from collections.abc import Iterator
@@ -64,3 +64,38 @@ def test_writing_elsewhere_would_be_seen():
         "with replace(p) as temporary:\n  t.write_csv(temporary)",
     ]
     assert not list(writes("\n".join(fine)))
+
+
+OPENERS = (
+    "tomllib.loads",
+    "csv.reader",
+    "np.load",
+    "numpy.load",
+    "h5py.File",
+    "Image.open",
+    "gzip.open",
+    "gzip.decompress",
+    "json.load",
+    "zipfile.ZipFile",
+    "tarfile.open",
+    "pickle.load",
+    "torch.load",
+)
+"""What reads files of others; ``unbraid.reading`` does it with checks."""
+
+
+def reads(source: str) -> list[str]:
+    """Calls that read a format without the checks."""
+    calls = [ast.unparse(node.func) for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+    return [call for call in calls if call in OPENERS]
+
+
+def test_formats_are_read_in_one_place():
+    files = [file for file in sorted(ROOT.rglob("*.py")) if file != ROOT / "reading.py"]
+    wrong = {str(file.relative_to(ROOT)): found for file in files if (found := reads(file.read_text(encoding="utf-8")))}
+    assert not wrong, f"use unbraid.reading instead: {wrong}"
+
+
+def test_reading_elsewhere_would_be_seen():
+    found = reads("np.load(path)\nwith h5py.File(path) as f: pass\njson.load(f)")
+    assert set(found) == {"np.load", "h5py.File", "json.load"}

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from unbraid.errors import UsageError
 from unbraid.progress import Progress
+from unbraid.reading import open_image
 
 __all__ = ["SYNTAX", "sound_files"]
 
@@ -45,13 +46,11 @@ def sound_files(name: str, files: Sequence[Path], *, sized: bool, skip_bad: bool
 
 def _decoded(file: Path) -> tuple[int, int] | str:
     """The size of an image that decodes, or why it does not."""
-    from PIL import Image
-
     try:
-        with Image.open(file) as image:
+        with open_image(file) as image:
             image.load()
             return image.size
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+    except UsageError as error:
         return str(error).replace(str(file), file.name)
 
 
