@@ -7,9 +7,11 @@ from scipy import stats
 
 from unbraid.errors import UsageError
 from unbraid.study.analysis import (
+    judge_control,
     markdown_scores,
     mean_ranks,
     method_scores,
+    permuted_control,
     plot_mean_ranks,
     plot_method_scores,
     published_scores,
@@ -209,3 +211,31 @@ def test_handing_out_runs_at_random_agrees_with_all_ways():
     assert drawn == pytest.approx(exact, abs=0.05)
     same = run_tests(scored([[0.1], [0.9]], [[0.9], [0.1]]))
     assert same["p_value"].to_list() == [1.0]
+
+
+def controlled(natural: list[float], permuted: list[float]) -> pl.DataFrame:
+    """Runs of one method on both kinds of transitions; two scores."""
+    rows = [
+        {"data": data, "objective": "slow-vae", "strength_name": None, "strength": None, "seed": seed}
+        | {"representation": "mean", "mig": value, "sap": value / 2}
+        for data, values in (("natural-sprites:size=32", natural), ("natural-sprites:size=32,permuted=1", permuted))
+        for seed, value in enumerate(values)
+    ]
+    return pl.DataFrame(rows, schema_overrides={"strength_name": pl.String, "strength": pl.Float64})
+
+
+def test_the_control_sets_natural_beside_permuted_transitions_and_tests_whole_runs():
+    high, low = [0.6, 0.65, 0.7, 0.62, 0.66], [0.3, 0.35, 0.32, 0.31, 0.36]
+    table = controlled(high, low)
+    found = permuted_control(table)
+    assert found["metric"].to_list() == ["mig", "sap"]
+    assert found["difference"][0] == pytest.approx(np.mean(low) - np.mean(high))
+    assert (found["high"] < 0).all()
+    key = ("natural-sprites:size=32", "slow-vae")
+    # 10 runs fall into two fives in 252 ways; this one and its mirror image are the extremes.
+    assert judge_control(table)[key].word == "holds"
+    assert judge_control(table)[key].numbers["p"] == pytest.approx(2 / 252)
+    assert judge_control(controlled(low, high))[key].word == "does not hold"
+    assert judge_control(controlled([0.3, 0.5, 0.4], [0.45, 0.35, 0.42]))[key].word == "undecided"
+    with pytest.raises(UsageError, match="slow-control"):
+        permuted_control(scored([[0.1]], [[0.2]]))

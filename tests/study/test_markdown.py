@@ -84,3 +84,13 @@ def test_one_data_set_gives_no_table_between_data_sets():
     for name in ("transfer_between_data", "transfer_of_settings"):
         assert answers[name].table is None
         assert "one data set (sprites32)" in answers[name].missing
+
+
+def test_a_data_set_and_its_permuted_twin_are_reported_as_the_control(tmp_path):
+    table = full_table()
+    renamed = pl.col("data").replace({"rooms3d-32": "sprites32:permuted=1"})
+    page = write(tmp_path, table.with_columns(renamed), [])
+    assert "## Control: factors that move independently" in page
+    assert re.search(r"- `sprites32`, beta-vae beta 1: \S+", page)
+    assert "| sprites32 | beta-vae beta 1 | mig |" in page
+    assert "## Control" not in write(tmp_path, table, [])

@@ -12,7 +12,16 @@ from unbraid import objectives
 from unbraid.errors import UsageError
 from unbraid.evaluation import settings_of, told
 from unbraid.files import replace_file, write_text
-from unbraid.study.analysis import QUESTIONS, Answer, Finding, judge_findings, measured_means
+from unbraid.study.analysis import (
+    QUESTIONS,
+    Answer,
+    Finding,
+    judge_control,
+    judge_findings,
+    measured_means,
+    permuted_control,
+    permuted_pairs,
+)
 from unbraid.study.grid import Evaluation, Study
 from unbraid.study.published import compare, imitated, load
 
@@ -47,6 +56,8 @@ def write_markdown(path: Path, study: Study, table: pl.DataFrame, answers: Seque
         lines += ["", f"## {number}. {question}"]
         for answer in (answer for answer in answers if answer.analysis.question == number):
             lines += ["", *_answer(answer)]
+    if len(table) and permuted_pairs(table["data"].unique(maintain_order=True).to_list()):
+        lines += ["", "## Control: factors that move independently", "", *_control(table)]
     write_text(path, "\n".join(lines) + "\n")
 
 
@@ -113,6 +124,16 @@ def _findings(found: Sequence[Finding]) -> Iterable[str]:
     for one in found:
         word, sentence = told(one.verdict, strong="**")
         yield f"| {one.question} | {one.text} | {one.rule} | {sentence} | {word} |"
+
+
+def _control(table: pl.DataFrame) -> Iterable[str]:
+    yield "Klindt et al. (2021) find that taking the dependence of natural transitions away does not help."
+    yield ""
+    for (data, method), found in judge_control(table).items():
+        word, sentence = told(found, strong="**")
+        yield f"- `{data}`, {method}: {word}; {sentence}"
+    yield ""
+    yield from _rows(permuted_control(table), ".3f")
 
 
 def _answer(answer: Answer) -> Iterable[str]:

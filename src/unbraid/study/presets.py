@@ -159,5 +159,32 @@ metrics = ["beta_vae", "factor_vae", "mig", "mcc", "dci", "modularity", "sap"]
 representations = ["mean"]
 """
 
-PRESETS: dict[str, str] = {"smoke": SMOKE, "small": SMALL, "paper": PAPER, "slow": SLOW, "slow-paper": SLOW_PAPER}
+SLOW_CONTROL = """\
+# An hour of one core: does it help SlowVAE if the factors of natural transitions move independently?
+name = "slow-control"
+data = ["natural-sprites-discrete:size=32,channels=1", "natural-sprites-discrete:size=32,channels=1,permuted=1"]
+seeds = 5
+steps = 20000
+net = "light"
+batch_size = 64                # images, so 32 pairs
+
+[objectives.slow-vae]
+reference_size = 64            # gamma 10 and rate 6 as published, for images of 64x64
+
+[options]
+learning_rate = 5e-4
+
+[evaluation]
+metrics = ["beta_vae", "factor_vae", "mig", "mcc", "dci", "modularity", "sap"]
+representations = ["mean"]
+"""
+
+PRESETS: dict[str, str] = {
+    "smoke": SMOKE,
+    "small": SMALL,
+    "paper": PAPER,
+    "slow": SLOW,
+    "slow-paper": SLOW_PAPER,
+    "slow-control": SLOW_CONTROL,
+}
 """Study files by name."""

@@ -16,6 +16,7 @@ from unbraid.study.analysis.comparison import (
     rank_tests,
 )
 from unbraid.study.analysis.comparison_views import markdown_scores, plot_mean_ranks, plot_method_scores
+from unbraid.study.analysis.control import judge_control, permuted_control, permuted_pairs
 from unbraid.study.analysis.correlated_codes import (
     correlation_of_codes,
     correlation_pairs,
@@ -69,6 +70,7 @@ __all__ = [
     "downstream_vs_metrics",
     "findings",
     "jackknife",
+    "judge_control",
     "judge_findings",
     "markdown_scores",
     "mean_ranks",
@@ -77,6 +79,8 @@ __all__ = [
     "metric_agreement",
     "metrics_of",
     "over_seeds",
+    "permuted_control",
+    "permuted_pairs",
     "plot_correlation_of_codes",
     "plot_correlation_pairs",
     "plot_downstream_pairs",
