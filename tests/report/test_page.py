@@ -95,7 +95,7 @@ def test_the_page_names_objective_data_seed_and_the_command(page, scored):
         assert words in page.text
     assert f"unbraid train beta-vae --data dots --latents {options['latents']} --net {options['net']}" in page.text
     rest = "--seed 0 --batch-size 64 --log-every 100 --precision fp32 --threads 1"
-    assert f"--steps {info['step']} {rest} --out {scored}" in page.text
+    assert f"--steps {info['step']} {rest} --out {scored.name}" in page.text
 
 
 def test_scores_are_computed_where_none_are_stored_and_the_page_says_so(small_run):
@@ -184,7 +184,7 @@ def test_the_commands_of_a_run_with_own_code_name_its_files(broken_run):
     (path / "run.json").write_text(json.dumps(info | {"command": started}))
     text = check_page(make_report([path], choices=FAST)).text
     with_plugins = "unbraid --plugin 'my nets.py' --plugin mine.py"
-    for command in ("train beta-vae --data dots --latents", f"evaluate {path}", f"report {path}"):
+    for command in ("train beta-vae --data dots --latents", f"evaluate {path.name}", f"report {path.name}"):
         assert f"{with_plugins} {command}" in text
         assert f"unbraid {command}" not in text
 

@@ -71,7 +71,7 @@ def test_the_commands_of_a_study_with_own_code_name_its_files(study, tmp_path):
         started = ["unbraid", "--plugin", "mine.py", "study", "run"]
         file.write_text(json.dumps(json.loads(file.read_text()) | {"command": started}))
     text = check_page(make_report([path])).text
-    for command in (f"study run FILE.toml --out {path}", f"study report {path}", f"report {path}"):
+    for command in (f"study run FILE.toml --out {path.name}", f"study report {path.name}", f"report {path.name}"):
         assert f"unbraid --plugin mine.py {command}" in text
 
 

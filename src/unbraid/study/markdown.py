@@ -12,6 +12,7 @@ from unbraid import objectives
 from unbraid.errors import UsageError
 from unbraid.evaluation import settings_of, told
 from unbraid.files import replace_file, write_text
+from unbraid.sharing import code_span, markdown, sharable, spreadsheet
 from unbraid.study.analysis import (
     QUESTIONS,
     Answer,
@@ -36,14 +37,14 @@ def write_markdown(path: Path, study: Study, table: pl.DataFrame, answers: Seque
 
     ``table`` has the measured runs only; the page says how many of the study's runs these are.
     """
-    lines = [f"# Study `{study.name}`", "", *_what(study, table)]
+    lines = [f"# Study {code_span(study.name)}", "", *_what(study, table)]
     found = judge_findings(table)
     if found:
         lines += ["", "## Findings", "", *_findings(found)]
     if len(table):
         means = measured_means(table)
         with replace_file(path.with_name(f"{_MEASURED}.csv")) as temporary:
-            means.write_csv(temporary)
+            spreadsheet(means).write_csv(temporary)
         lines += [
             "",
             "## Measured",
@@ -58,7 +59,7 @@ def write_markdown(path: Path, study: Study, table: pl.DataFrame, answers: Seque
             lines += ["", *_answer(answer)]
     if len(table) and permuted_pairs(table["data"].unique(maintain_order=True).to_list()):
         lines += ["", "## Control: factors that move independently", "", *_control(table)]
-    write_text(path, "\n".join(lines) + "\n")
+    write_text(path, sharable("\n".join(lines)) + "\n")
 
 
 def _what(study: Study, table: pl.DataFrame) -> Iterable[str]:
@@ -70,9 +71,9 @@ def _what(study: Study, table: pl.DataFrame) -> Iterable[str]:
     shown = "; ".join(name.replace("%s", ", ".join(values)) for name, values in sweeps.items())
     runs = table["index"].n_unique() if len(table) else 0
     hours = table.unique("index")["seconds"].sum() / 3600 if len(table) else 0.0
-    nets = ", ".join(f"`{net}`" for net in study.nets if net) or "each objective's own"
-    yield f"- Data: {', '.join(f'`{name}`' for name in study.data)}"
-    yield f"- Objectives: {shown}"
+    nets = ", ".join(code_span(net) for net in study.nets if net) or "each objective's own"
+    yield f"- Data: {', '.join(map(code_span, study.data))}"
+    yield f"- Objectives: {markdown(shown)}"
     yield f"- {len(study.seeds)} seeds, {' or '.join(f'{steps:,}' for steps in study.steps)} steps, networks {nets}"
     yield from _training(study)
     yield f"- {runs} of {len(study)} runs measured; their training took {hours:.1f} hours of one core"
@@ -108,8 +109,8 @@ def _option(value: object) -> str:
 def _measure_words(entry: Evaluation) -> str:
     """A measure with those of its settings that are numbers."""
     numbers = [f"{key} {v:,}" for key, v in settings_of(entry.measure).items() if isinstance(v, int | float)]
-    place = f" on {', '.join(f'`{name}`' for name in entry.data)}" if entry.data else ""
-    return f"{entry.measure.name}{place}" + (f" ({', '.join(numbers)})" if numbers else "")
+    place = f" on {', '.join(map(code_span, entry.data))}" if entry.data else ""
+    return f"{markdown(entry.measure.name)}{place}" + (f" ({', '.join(numbers)})" if numbers else "")
 
 
 def _findings(found: Sequence[Finding]) -> Iterable[str]:
@@ -141,7 +142,7 @@ def _answer(answer: Answer) -> Iterable[str]:
     yield f"### {analysis.title}"
     yield ""
     if answer.missing or answer.table is None:
-        yield f"Not answered: {answer.missing}"
+        yield f"Not answered: {markdown(answer.missing)}"
         return
     if answer.figure is not None:
         yield f"![{analysis.title}]({answer.name}.png)"
@@ -149,7 +150,9 @@ def _answer(answer: Answer) -> Iterable[str]:
         printed = load(analysis.published)
         names = {} if answer.name == "transfer_trials" else imitated(answer.table, printed)
         yield ""
-        yield from (f"`{mine}` stands beside the published `{theirs}`." for mine, theirs in names.items())
+        yield from (
+            f"{code_span(mine)} stands beside the published {code_span(theirs)}." for mine, theirs in names.items()
+        )
         yield ""
         try:
             beside = compare(answer.table, printed, data=names or None)
@@ -168,7 +171,7 @@ def _head(table: pl.DataFrame, name: str, form: str = ".2f") -> Iterable[str]:
 
 
 def _rows(table: pl.DataFrame, form: str = ".2f") -> Iterable[str]:
-    yield "| " + " | ".join(table.columns) + " |"
+    yield "| " + " | ".join(map(markdown, table.columns)) + " |"
     yield "|" + "---|" * table.width
     for row in table.rows():
         yield "| " + " | ".join(_cell(value, form) for value in row) + " |"
@@ -177,4 +180,4 @@ def _rows(table: pl.DataFrame, form: str = ".2f") -> Iterable[str]:
 def _cell(value: object, form: str) -> str:
     if value is None:
         return ""
-    return f"{value:{form}}" if isinstance(value, float) else str(value)
+    return f"{value:{form}}" if isinstance(value, float) else markdown(value)

@@ -11,6 +11,8 @@ from html import escape
 from importlib import resources
 from typing import Any
 
+from unbraid.sharing import sharable
+
 __all__ = ["ASSETS", "asset", "data_script", "packed_script", "page"]
 
 ASSETS = ("explorer.js", "explorer.css", "runtime.js", "LICENCES.txt")
@@ -31,7 +33,16 @@ def page(title: str, kind: str, assets: str) -> bytes:
 
 def data_script(name: str, value: Any) -> bytes:
     """A script that gives a JSON value to the page."""
-    return f"unbraid({json.dumps(name)}, {json.dumps(value, allow_nan=False)});\n".encode()
+    return f"unbraid({json.dumps(name)}, {json.dumps(_shared(value), allow_nan=False)});\n".encode()
+
+
+def _shared(value: Any) -> Any:
+    """The value with no absolute path in its texts."""
+    if isinstance(value, str):
+        return sharable(value)
+    if isinstance(value, dict):
+        return {key: _shared(one) for key, one in value.items()}
+    return [_shared(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def packed_script(name: str, content: bytes) -> bytes:

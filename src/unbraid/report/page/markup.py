@@ -1,4 +1,4 @@
-"""HTML from Python calls: everything that goes in is escaped unless it was made here."""
+"""HTML from Python calls: everything that goes in is escaped, and freed of absolute paths, unless it was made here."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ import html
 import re
 from collections.abc import Iterable
 
+from unbraid.sharing import sharable
+
 __all__ = ["Html", "Section", "command", "figure", "fragment", "note", "section", "slug", "tag", "terms", "words"]
 
+_RAW = frozenset({"src", "href", "content", "d", "points"})
+"""Attributes that hold no words: pictures, places in the page, the policy, lines."""
 _VOID = frozenset({"br", "hr", "img", "input", "meta", "wbr"})
 
 Attribute = str | int | float | bool | None
@@ -36,7 +40,8 @@ def tag(name: str, /, *children: object, **attributes: Attribute) -> Html:
         if value is None or value is False:
             continue
         written = key.rstrip("_").replace("_", "-")
-        parts.append(written if value is True else f'{written}="{html.escape(str(value))}"')
+        shown = str(value) if written in _RAW else sharable(str(value))
+        parts.append(written if value is True else f'{written}="{html.escape(shown)}"')
     opened = f"<{' '.join(parts)}>"
     return Html(opened if name in _VOID else f"{opened}{fragment(*children)}</{name}>")
 
@@ -53,7 +58,7 @@ def _render(child: object) -> str:
         return child
     if isinstance(child, Iterable) and not isinstance(child, str):
         return fragment(*child)
-    return html.escape(str(child))
+    return html.escape(sharable(str(child)))
 
 
 def slug(text: str) -> str:
@@ -67,7 +72,7 @@ def slug(text: str) -> str:
 
 def words(name: str) -> Html:
     """A name that may break at its underscores and slashes, so that narrow columns hold it."""
-    pieces = re.split(r"(?<=[_/])", name)
+    pieces = re.split(r"(?<=[_/])", sharable(name))
     return Html("<wbr>".join(html.escape(piece) for piece in pieces))
 
 

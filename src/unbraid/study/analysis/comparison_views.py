@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from unbraid.sharing import markdown
 from unbraid.study.analysis._style import GRID, INK, PALETTE, label, new_figure, styled
 from unbraid.study.analysis.comparison import COMPARED
 
@@ -67,11 +68,12 @@ def markdown_scores(scores: pl.DataFrame) -> str:
     lines: list[str] = []
     for (name,), here in scores.group_by("data", maintain_order=True):
         metrics = _in_order(here["metric"])
-        lines += [f"**{name}**", "", "| method | " + " | ".join(map(label, metrics)) + " |"]
+        lines += [f"**{markdown(name)}**", "", "| method | " + " | ".join(map(label, metrics)) + " |"]
         lines.append("|---|" + "---|" * len(metrics))
         for (method,), rows in here.group_by("method", maintain_order=True):
             cells = {row["metric"]: _cell(row["mean"], row["sd"], row["mark"]) for row in rows.iter_rows(named=True)}
-            lines.append(f"| {_name(str(method))} | " + " | ".join(cells.get(key, "–") for key in metrics) + " |")
+            shown = " | ".join(cells.get(key, "–") for key in metrics)
+            lines.append(f"| {markdown(_name(str(method)))} | {shown} |")
         lines.append("")
     return "\n".join(lines)
 

@@ -11,6 +11,7 @@ import polars as pl
 
 from unbraid.errors import UsageError
 from unbraid.files import replace_file
+from unbraid.sharing import spreadsheet
 from unbraid.study.analysis._style import save_figure
 from unbraid.study.analysis._table import METRICS, SCORED, counted_once, metrics_of
 from unbraid.study.analysis.comparison import mean_ranks, method_scores
@@ -179,7 +180,7 @@ def answer_all(
             place = Path(folder)
             place.mkdir(parents=True, exist_ok=True)
             with replace_file(place / f"{name}.csv") as temporary:
-                found.write_csv(temporary)
+                spreadsheet(found).write_csv(temporary)
             if figure is not None:
                 for ending in plots:
                     save_figure(figure, place / f"{name}{ending}")
