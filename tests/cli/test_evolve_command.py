@@ -23,7 +23,15 @@ def test_a_population_is_trained_told_and_looked_at_again(tmp_path, capsys):
     assert told["best"]["hyperparameters"].keys() == {"learning_rate", "batch_size", "beta"}
     assert main(["evolve", "status", out]) == 0
     words = capsys.readouterr().out
-    assert words.startswith("finished after 2 of 2 generations")
+    assert words.startswith("beta-tcvae with network mlp:width=8: finished after 2 of 2 generations")
+    assert "found the same latents" in words
+    # One numbering: what is told of the best is where its folder is.
+    assert f"generation {told['best']['generation']:03d}, member {told['best']['member']:02d}" in words
+    assert f"generations/{told['best']['generation']:03d}/member-" in told["best"]["run"]
+    assert main(["report", out]) == 0
+    assert main(["explore", out, "--out", str(tmp_path / "page"), "--images", "8", "--sample", "32"]) == 0
+    assert (tmp_path / "population" / "report.html").stat().st_size > 1000
+    assert (tmp_path / "page" / "decoder.js").exists()
     assert f"next: unbraid evaluate {told['best']['run']}" in words
 
 

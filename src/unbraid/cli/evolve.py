@@ -12,6 +12,7 @@ from tyro.conf import arg
 
 from unbraid.cli.early import check_data, check_objective
 from unbraid.cli.hints import next_commands
+from unbraid.paths import quoted
 
 if TYPE_CHECKING:
     from unbraid.selection import Evolution, Population
@@ -154,8 +155,15 @@ def _pairs(flag: str, words: tuple[str, ...]) -> list[tuple[str, str]]:
     return [(name.replace("-", "_"), value) for name, _, value in pairs]
 
 
+_ABOUT_UDR = """\
+  (UDR: how far models trained alike from other seeds found the same latents, from 0, nothing in common, to 1, one to
+  one. It needs no labels, compares members of this population, and says nothing of what the latents mean.)"""
+
+
 def tell_population(evolution: Evolution, json: bool) -> None:
     """Print how far a population is."""
+    from unbraid import objectives
+
     done, of = len(evolution.generations), evolution.population.generations
     state = "converged" if evolution.converged else "finished" if evolution.finished else "unfinished"
     if json:
@@ -178,15 +186,22 @@ def tell_population(evolution: Evolution, json: bool) -> None:
             }
         print(json_module.dumps(told))
         return
-    print(f"{state} after {done} of {of} generations, {evolution.seconds:.0f} s")
+    population = evolution.population
+    net = str(population.options.get("net") or getattr(objectives.get(population.objective)(), "net", "its own"))
+    took = f"{state} after {done} of {of} generations, {evolution.seconds:.0f} s"
+    print(f"{population.objective} with network {net}: {took}")
     if not done:
         return
-    print(f"best {evolution.population.score} per generation: {' '.join(f'{s:.3f}' for s in evolution.best_scores)}")
+    scores = "  ".join(f"{number:03d}: {score:.3f}" for number, score in enumerate(evolution.best_scores))
+    print(f"best {population.score} per generation (numbered as the folders are): {scores}")
+    if population.score.partition(":")[0] == "udr":
+        print(_ABOUT_UDR)
     best = evolution.best
     values = ", ".join(f"{name} {value:g}" for name, value in best.hyperparameters.items())
-    print(f"best of all: {best.score:.4f}, member {best.result.member} of generation {best.generation} ({values})")
+    place = f"generation {best.generation:03d}, member {best.result.member:02d}"
+    print(f"best of all: {best.score:.4f}, {place} ({values})")
     if of == 1:
-        print(f"\n{'':>7}{evolution.population.score:>12}  hyperparameters")
+        print(f"\n{'':>7}{population.score:>12}  hyperparameters")
         for result in sorted(evolution.generations[0].results, key=lambda one: -one.score):
             values = ", ".join(f"{name} {value:.4g}" for name, value in result.hyperparameters.items())
             print(f"{result.member:>7}{result.score:>12.4f}  {values}")
@@ -195,5 +210,7 @@ def tell_population(evolution: Evolution, json: bool) -> None:
         print(f"{len(failed)} member(s) scored 0, for example: {failed[-1].error}")
     if evolution.finished:
         print(next_commands(best.run))
+        folder = quoted(evolution.folder)
+        print(f"its page and its explorer: unbraid report {folder}   or   unbraid explore {folder}")
     else:
         print("the same command again goes on from here")

@@ -8,6 +8,7 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
+from unbraid.cli.best import best_run
 from unbraid.cli.early import check_data, check_folder
 
 __all__ = ["explore_command"]
@@ -31,7 +32,7 @@ def explore_command(
     opened from a disk.
 
     Args:
-        folder: Folder of a run or of a study.
+        folder: Folder of a run or of a study. Of a population: its best model.
         out: Write the page into this folder instead of serving it.
         data: Data set to look at (otherwise the one it was trained on); for a run.
         images: Images to start from.
@@ -45,6 +46,7 @@ def explore_command(
 
     check_folder(folder)
     check_data(data)
+    folder = best_run(folder)
     is_study = (folder / "study.json").exists()
     if is_study and data is not None:
         raise UsageError(f"--data {data}: the runs of a study are shown on their own data")

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 from tyro.conf import Positional, arg
 
+from unbraid.cli.best import best_run
 from unbraid.cli.early import check_data, check_folder
 from unbraid.errors import UsageError
 
@@ -32,7 +33,7 @@ def report_command(
     missing. The page is one file and loads nothing.
 
     Args:
-        folders: Folder of a run, several of them to compare, or the folder of a study.
+        folders: Folder of a run, several of them to compare, or the folder of a study. Of a population: its best model.
         out: The file to write (otherwise report.html in the folder; for a comparison, in the current one).
         scores: Compute a few quick scores of runs that have none stored.
         metrics: Compute these scores for the page, separated by commas, instead of reading stored ones.
@@ -48,10 +49,13 @@ def report_command(
     for folder in folders:
         check_folder(folder)
     check_data(data)
+    shown = [best_run(folder) for folder in folders]
+    if out is None and len(folders) == 1:
+        out = folders[0] / "report.html"
     from unbraid.report.page import Choices, write_report
 
     say = (lambda _: None) if json else (lambda text: print(text, file=sys.stderr))
-    path = write_report(folders, out, choices=Choices(names, scores, data, seed), say=say)
+    path = write_report(shown, out, choices=Choices(names, scores, data, seed), say=say)
     size = path.stat().st_size
     if json:
         print(json_module.dumps({"report": str(path), "bytes": size}))

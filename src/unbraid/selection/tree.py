@@ -184,6 +184,8 @@ class Tree:
                 lines.append(f"{pad}{_words(metaepoch, (explained or {}).get((run, depth), []))}")
             if run in self.stops:
                 lines.append(f"    ended: {self.stops[run].detail}")
+        if self.stops and not any(m.leaf_run for m in self.metaepochs):
+            lines.append(_NOTHING_SPLIT)
         folders = {k: self.final_with(k) for k in range(int(self.settings["leaf_runs"]) + 1)}
         for count, final in folders.items():
             if final is not None:
@@ -193,6 +195,13 @@ class Tree:
                 if final.finished:
                     lines.append(f"  best model: {final.best.run}")
         return "\n".join(lines)
+
+
+_NOTHING_SPLIT = """\
+  Nothing was split, for the reason above: there are no groups of images to learn apart. What was found is what
+  the first population found, and the final model is selected by that alone. Factors that vary smoothly look like this,
+  and so do models that are trained too shortly or use few latents: try more --images and --generations, or a smaller
+  beta (--search beta=1,2)."""
 
 
 def _words(metaepoch: MetaEpoch, explained: Sequence[Explained]) -> str:
