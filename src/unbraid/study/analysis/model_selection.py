@@ -96,7 +96,7 @@ def transfer_between_data(
     means = rows.group_by("data", *keys).agg(pl.col(*metrics).mean())
     sets = means["data"].unique().sort().to_list()
     if len(sets) < 2:
-        raise UsageError(f"all runs are on one data set ({', '.join(sets)}); transfer is between two or more")
+        raise UsageError(f"transfer needs two data sets, and all runs are on one data set ({', '.join(sets)})")
     wide = means.pivot("data", index=keys, values=list(metrics))
     parts = []
     for metric in metrics:
