@@ -109,7 +109,7 @@ def test_scores_are_computed_where_none_are_stored_and_the_page_says_so(small_ru
 def test_scores_that_are_not_wanted_are_not_computed_and_the_page_says_how_to_get_them(small_run):
     page = check_page(make_report([small_run.path], choices=FAST))
     assert "Missing: scores – not computed, as asked (--no-scores)." in page.text
-    assert f"unbraid evaluate {small_run.path}" in page.text
+    assert f"unbraid evaluate {small_run.path.name}" in page.text
     assert not [a for a in page.all("td") if "data-score" in a]
 
 
