@@ -60,7 +60,7 @@ def test_the_page_of_a_study_has_coverage_questions_published_and_runs(page):
 def test_what_a_study_lacks_is_named_with_the_command(page, study):
     assert "Missing: 1 runs – they are not trained and measured yet." in page.text
     assert f"unbraid study run FILE.toml --out {study.name}" in page.text
-    assert "Not answered – all runs are on one data set" in page.text
+    assert "Not answered – transfer needs two data sets" in page.text
     assert "Not answered – the table has no downstream columns" in page.text
 
 
