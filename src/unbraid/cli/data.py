@@ -50,15 +50,25 @@ def data_list(json: bool = False) -> None:
 
 
 def data_show(
-    name: Positional[str], *, out: Path | None = None, compare: Path | None = None, json: bool = False
+    name: Positional[str],
+    *,
+    out: Path | None = None,
+    split: str | None = None,
+    split_seed: int = 0,
+    compare: Path | None = None,
+    json: bool = False,
 ) -> None:
     """Show one data set: its card, its factors, and a contact sheet as a PNG.
 
-    Examples: `unbraid data show sprites32`, `unbraid data show sprites32:shape=2,scale=5`, `unbraid data show my.npz`.
+    Examples: `unbraid data show sprites32`, `unbraid data show sprites32:shape=2,scale=5`, `unbraid data show my.npz`,
+    `unbraid data show dsprites --split composition`.
 
     Args:
         name: A name from `unbraid data list`, or the path of an npz file or of a folder of images.
-        out: Where to write the contact sheet; `NAME.png` in this folder unless given.
+        out: Where to write the picture; `NAME.png` in this folder unless given (`NAME-SPLIT.png` of a split).
+        split: Show a split instead: random, composition, interpolation, extrapolation, or a JSON file of values. The
+            picture tells which cells of each two factors are trained on.
+        split_seed: Decides a random split.
         compare: For dsprites: the official npz. Says how many of its images differ from the rendered ones.
         json: Print JSON instead of tables.
     """
@@ -67,6 +77,9 @@ def data_show(
 
     if compare is not None:
         _compare(name, compare, json)
+        return
+    if split is not None:
+        _show_split(name, split, split_seed, out, json)
         return
     plain, options = data.parse(name)
     entry = data.entry(plain) if plain in data.names() or not is_path(plain) else None
@@ -129,6 +142,25 @@ def data_get(name: Positional[str], *, root: Path | None = None, json: bool = Fa
         print("\n".join(paths))
     else:
         print(f"{entry.name} is ready; it needs no download")
+
+
+def _show_split(name: str, kind: str, seed: int, out: Path | None, json: bool) -> None:
+    from unbraid.data import load, split
+    from unbraid.report import draw_split
+
+    found = split(load(name), kind, seed)
+    picture = draw_split(found, out or Path(f"{found.data.name}-{found.kind}.png"))
+    about = found.to_json()
+    if json:
+        print(jsonlib.dumps({"name": found.data.name, **about, "picture": str(picture)}, indent=2))
+        return
+    print(f"{found.data.name}: split {found.kind}{' with the published values' * found.published}, hash {found.hash}")
+    print(f"train {about['train']:,}, test {about['test']:,} ({about['train'] / len(found.data):.1%} to train on)")
+    print(f"seed {found.seed}" if found.rule is None else found.rule.words())
+    if found.unseen:
+        counts = ", ".join(f"{count:,} with {k}" for k, count in enumerate(about["unseen_factors"]) if count)
+        print(f"test images by number of factors with values never trained on: {counts}")
+    print(f"picture: {picture}")
 
 
 def _compare(name: str, file: Path, json: bool) -> None:

@@ -21,6 +21,8 @@ from unbraid.data.sets.sprites import Sprites
 from unbraid.data.sets.synthetic import SyntheticLinear, SyntheticNonlinear, linear_map
 from unbraid.data.sets.variants import colored, noisy, scream
 from unbraid.data.space import FactorSpace, SubSpace
+from unbraid.data.splits.side import Side
+from unbraid.data.splits.split import Split, split
 from unbraid.data.stream import (
     Batch,
     IndependentStream,
@@ -64,7 +66,9 @@ __all__ = [
     "PixelNoise",
     "Purpose",
     "SequenceStream",
+    "Side",
     "Spheres",
+    "Split",
     "Sprites",
     "Stream",
     "SubSpace",
@@ -103,6 +107,7 @@ __all__ = [
     "render_store",
     "save",
     "scream",
+    "split",
     "store_file",
     "stream_names",
     "unit_factors",

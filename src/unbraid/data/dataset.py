@@ -7,10 +7,10 @@ never of what class it is: wrappers and parts offer whatever the data set inside
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -19,16 +19,25 @@ from unbraid.errors import UsageError
 
 if TYPE_CHECKING:
     from unbraid.data.part import Indices, Part
+    from unbraid.data.splits.side import Side
     from unbraid.data.wrapper import Subset
 
-__all__ = ["Card", "Dataset", "FactorDataset", "ImageDataset", "Index", "LabelledDataset", "Recipe", "Shape", "Step"]
+__all__ = ["Card", "Dataset", "FactorDataset", "ImageDataset", "Index", "LabelledDataset", "Law", "Recipe", "Shape"]
 
 Shape = tuple[int, ...]
 """Height, width, channels of images; the length alone of vectors."""
 Index = np.ndarray | Sequence[int]
 """Positions, integers ``[n]``."""
-Step = Callable[[np.ndarray, np.random.Generator], np.ndarray]
-"""From factor rows ``[n, K]`` to those they move to, as :meth:`unbraid.data.motion.transitions.Protocol.step` does."""
+
+
+class Law(Protocol):
+    """How factors move, as :class:`unbraid.data.motion.transitions.Protocol` says it."""
+
+    def step(self, factors: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """From factor rows ``[n, K]`` to those they move to."""
+
+    def within(self, values: Sequence[Sequence[int]]) -> Law:
+        """The same law where each factor may take these values only."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +76,8 @@ class Dataset(ABC):
     """The grid of factors where positions are the points of one: image ``i`` shows ``space.factors([i])``."""
     classes: tuple[str, ...] = ()
     """Names of the classes; none where images have no labels."""
+    side: Side | None = None
+    """Of which split this is a side, or a part of one; ``None`` if of none."""
     has_transitions: bool = False
     """Whether it knows itself which images follow each other, as tracks do: see :meth:`draw_pairs`."""
 
@@ -198,10 +209,10 @@ class Dataset(ABC):
         """The grid on which :meth:`follow` moves: the own one, or that of the data set which this is a part of."""
         return self.space
 
-    def follow(self, step: Step, index: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    def follow(self, law: Law, index: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Where a step on the :attr:`grid` leads from these positions; -1 if that image is not in this data set."""
         space = self.need_space("a step from factors to factors")
-        return space.index(step(space.factors(index), rng))
+        return space.index(law.step(space.factors(index), rng))
 
     def _no_transitions(self) -> UsageError:
         return UsageError(f"data set {self.name!r} does not say which images follow each other; 'pedestrians' does")

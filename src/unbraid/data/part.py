@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from unbraid.data.accepted import accepted
-from unbraid.data.dataset import Dataset, Index, Recipe, Step
+from unbraid.data.dataset import Dataset, Index, Law, Recipe
 from unbraid.data.space import FactorSpace, Kind, check_index
 from unbraid.errors import UsageError
 from unbraid.files import replace_file
@@ -106,13 +106,14 @@ class Part(Dataset):
     """
 
     def __init__(self, base: Dataset, index: Index | slice | Indices) -> None:
-        indices = _indices(index, len(base))
+        indices, side = _indices(index, len(base)), base.side
         if isinstance(base, Part):
             indices, base = _composed(base.indices, indices), base.base
         self.base: Dataset = base
         self.indices: Indices = indices
         self.shape, self.card, self.classes = base.shape, base.card, base.classes
         self.has_transitions = base.has_transitions
+        self.side = side
         self.name = f"{base.name}-part-{len(indices)}"
         self.recipe = _recipe(base, indices)
 
@@ -195,8 +196,8 @@ class Part(Dataset):
     def grid(self) -> FactorSpace | None:
         return self.base.grid
 
-    def follow(self, step: Step, index: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        reached = self.base.follow(step, self.to_base(index), rng)
+    def follow(self, law: Law, index: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        reached = self.base.follow(law, self.to_base(index), rng)
         return np.where(reached < 0, -1, self.indices.find(reached))
 
 

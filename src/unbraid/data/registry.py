@@ -14,7 +14,8 @@ from unbraid.data.files.root import find_file
 from unbraid.data.own import from_npz, from_path, is_path
 from unbraid.data.part import Indices, read_indices
 from unbraid.data.space import FactorSpace
-from unbraid.errors import unknown_name
+from unbraid.data.splits.split import split
+from unbraid.errors import UsageError, unknown_name
 from unbraid.options import check_options, parse_value
 from unbraid.options import parse_name as parse
 from unbraid.paths import user_path
@@ -49,6 +50,8 @@ class Entry:
 _ENTRIES: Registry[Entry] = Registry(
     "data set", "See `unbraid data list`; an own one must be imported first (on the command line: --plugin FILE.py)"
 )
+_SPLIT = ("split", "side", "split_seed")
+"""Options that choose a side of a split, of every data set that has none of its own by that name."""
 Loader = TypeVar("Loader", bound=Callable[..., Dataset])
 
 
@@ -110,7 +113,9 @@ def load(name: str, **options: Any) -> Dataset:
     """A data set by name.
 
     Options that name a factor choose a part of the grid (an integer fixes the factor, a slice or list thins it);
-    ``part`` chooses images by position (a slice, or an npy file of positions); the others go to the data set. All
+    ``split`` takes the training side of a split (a name, sets of values or a JSON file of them; ``side=test`` the other
+    one, ``split_seed`` decides a random one); ``part`` chooses images by position (a slice, or an npy file of
+    positions); the others go to the data set. All
     can be written into the name, as on the command line: ``load("sprites32:shape=0,orientation=::4")``,
     ``load("sprites32:part=::7")``. The path of an npz file or of a folder of images is a name too:
     ``load("my.npz")``, ``load("photos:size=64")``.
@@ -152,24 +157,36 @@ def _load(
     if choices:
         dataset = dataset.subset(**choices)
         dataset.recipe = _recipe(name, own | choices)
+    dataset = _side(dataset, {key: rest[key] for key in _SPLIT if key in rest and key not in choices})
     if "part" in rest and "part" not in choices:
-        dataset = _part(dataset, name, own | choices, rest["part"])
+        dataset = _part(dataset, name, rest["part"])
     return dataset
+
+
+def _side(dataset: Dataset, asked: dict[str, Any]) -> Dataset:
+    """The side of a split that was asked for, if any was."""
+    if not asked:
+        return dataset
+    if "split" not in asked:
+        raise UsageError(f"{next(iter(asked))} needs a split: {dataset.name}:split=extrapolation,side=test")
+    return split(dataset, asked["split"], asked.get("split_seed", 0)).side(str(asked.get("side", "train")))
 
 
 def _check_known(what: str, options: dict[str, Any], taken: set[str], factors: Sequence[str]) -> None:
     for key in options:
-        if key not in factors and key != "part":
-            raise unknown_name(f"option of {what}:", key, (*taken, *factors, "part"))
+        if key not in factors and key not in ("part", *_SPLIT):
+            raise unknown_name(f"option of {what}:", key, (*taken, *factors, "part", *_SPLIT))
 
 
-def _part(dataset: Dataset, name: str, options: dict[str, Any], chosen: Any) -> Dataset:
+def _part(dataset: Dataset, name: str, chosen: Any) -> Dataset:
     index = chosen
+    if isinstance(chosen, str) and chosen in ("train", "test"):
+        raise UsageError(f"part={chosen} takes images by position; a side of a split is split=KIND,side={chosen}")
     if isinstance(chosen, str | Path):
         chosen = user_path(chosen, "part").absolute()
         index = read_indices(chosen)
     part = dataset.part([index] if isinstance(index, int) else index)
-    part.recipe = _recipe(name, options | {"part": chosen})
+    part.recipe = None if dataset.recipe is None else _recipe(name, {**dataset.recipe.options, "part": chosen})
     return part
 
 
@@ -185,6 +202,8 @@ def _plain(value: Any) -> Any:
     """An option as JSON can hold it, in the form :func:`unbraid.options.parse_value` reads."""
     if isinstance(value, slice):
         return ":".join("" if part is None else str(part) for part in (value.start, value.stop, value.step))
+    if isinstance(value, dict):
+        return value  # the values of a split, by factor
     if isinstance(value, list | tuple | range):
         return "+".join(map(str, value))
     return value if isinstance(value, int | float | bool | None) else str(value)

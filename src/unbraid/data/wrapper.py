@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from unbraid.data.dataset import Dataset, Index, Step
+from unbraid.data.dataset import Dataset, Index, Law
 from unbraid.data.space import FactorSpace, Kind, SubSpace
 from unbraid.errors import UsageError
 
@@ -20,7 +20,7 @@ class Wrapper(Dataset):
     def __init__(self, base: Dataset) -> None:
         self.base = base
         self.space, self.shape, self.card, self.name = base.space, base.shape, base.card, base.name
-        self.classes, self.has_transitions = base.classes, base.has_transitions
+        self.classes, self.has_transitions, self.side = base.classes, base.has_transitions, base.side
 
     def show(self, images: np.ndarray, index: np.ndarray, rng: np.random.Generator | None) -> np.ndarray:
         """What becomes of these images of the data set inside, which lie at these positions."""
@@ -82,8 +82,8 @@ class Wrapper(Dataset):
     def grid(self) -> FactorSpace | None:
         return self.base.grid
 
-    def follow(self, step: Step, index: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        return self.base.follow(step, index, rng)
+    def follow(self, law: Law, index: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        return self.base.follow(law, index, rng)
 
 
 class Subset(Dataset):

@@ -168,6 +168,7 @@ class _Store:
     """Where the answers of one run on some data lie."""
 
     def __init__(self, run: Run, data: ImageDataset, seed: int) -> None:
+        run.check_data(data)
         self.folder, self.data = run.path / FOLDER, data
         self.about: dict[str, Any] = {"seed": seed, "data": fingerprint_data(data), "run": describe_run(run)}
 

@@ -88,6 +88,7 @@ def fingerprint_data(data: ImageDataset) -> dict[str, Any]:
 
     about = describe_data(data)
     del about["name"]  # the same images by another name give the same scores
-    if about["positions"] is None:
-        del about["positions"]  # answers of earlier measures on whole data sets stay valid
+    for key in ("positions", "split"):
+        if about[key] is None:
+            del about[key]  # answers of earlier measures on whole data sets stay valid
     return about

@@ -77,6 +77,8 @@ def evaluate(
 
     The result's ``not_possible`` tells which of the scores could not be had, and why; it is an error if it is all.
     """
+    if hasattr(run_or_encode, "check_data"):
+        run_or_encode.check_data(data)  # a run knows on which split it was trained
     chosen = choose(metrics, (*_FROM_CODES, "interventions"))
     _refuse_models(chosen)
     source = source_of(data)

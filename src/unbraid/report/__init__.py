@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from unbraid.report.evolution_study import write_comparison as write_comparison
     from unbraid.report.matrix import save_matrices as save_matrices
     from unbraid.report.sheet import contact_sheet as contact_sheet
+    from unbraid.report.split_picture import draw_split as draw_split
     from unbraid.report.transitions import draw_dependence as draw_dependence
     from unbraid.report.transitions import draw_fits as draw_fits
     from unbraid.report.transitions import draw_gaps as draw_gaps
@@ -30,6 +31,7 @@ _HOMES = {
     "draw_fits": "transitions",
     "draw_gaps": "transitions",
     "draw_lineage": "evolution",
+    "draw_split": "split_picture",
     "draw_tree": "evolution",
     "film": "transitions",
     "pair_sheet": "transitions",

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from unbraid.data import Dataset, counter_rng
+from unbraid.data import Dataset, Side, counter_rng
+from unbraid.errors import UsageError
 from unbraid.objectives import Problem
 
-__all__ = ["describe_data", "differences", "problem_of"]
+__all__ = ["check_split", "describe_data", "differences", "problem_of"]
 
 
 def problem_of(dataset: Dataset) -> Problem:
@@ -37,7 +39,7 @@ def describe_data(dataset: Dataset) -> dict[str, Any]:
     """The record of a data set in a run folder, with fingerprints.
 
     ``fingerprint`` is that of 64 images, ``truth`` that of factors and labels, and ``positions`` says which images of
-    the whole a part holds, ``None`` for a whole.
+    the whole a part holds, ``None`` for a whole; ``split`` is the side of the split that it is, if of any.
     """
     problem = problem_of(dataset)
     index = np.linspace(0, len(dataset) - 1, num=min(64, len(dataset))).astype(np.int64)
@@ -54,7 +56,25 @@ def describe_data(dataset: Dataset) -> dict[str, Any]:
         "fingerprint": hashlib.sha256(np.ascontiguousarray(pixels).tobytes()).hexdigest()[:16],
         "truth": _fingerprint_truth(dataset),
         "positions": _fingerprint_positions(dataset),
+        "split": None if dataset.side is None else dataset.side.to_json(),
     }
+
+
+def check_split(trained: dict[str, Any], dataset: Dataset, path: Path) -> None:
+    """Refuse a side of another split of the grid on one of which a run was trained: it may have seen these images."""
+    seen, side = trained.get("split"), dataset.side
+    if seen is None or side is None or side.grid != seen["grid"] or side.hash == seen["hash"]:
+        return
+    first, second = (kind if seed is None else f"{kind} (seed {seed})" for kind, seed in _named(seen, side))
+    raise UsageError(
+        f"{path} was trained on the split {first} ({seen['hash']}), and {dataset.name!r} belongs to the split {second} "
+        f"({side.hash}): images of its test side may have been trained on. Take the test side of the same split (on "
+        f"the command line: --data NAME:split={seen['kind']},side=test), or the whole data set"
+    )
+
+
+def _named(seen: dict[str, Any], side: Side) -> list[tuple[str, int | None]]:
+    return [(seen["kind"], seen["seed"]), (side.kind, side.seed)]
 
 
 def differences(stored: dict[str, Any], dataset: Dataset) -> str:

@@ -22,7 +22,7 @@ from unbraid.reading import check_form, read_json
 from unbraid.training import numerics
 from unbraid.training.checkpoint import check_step, load_model, read_step
 from unbraid.training.classify import Classify
-from unbraid.training.described import differences
+from unbraid.training.described import check_split, differences
 from unbraid.training.history import read_table
 
 if TYPE_CHECKING:
@@ -162,6 +162,10 @@ class Run:
                 "pass the data set yourself (on the command line: --data NAME)"
             )
         return data
+
+    def check_data(self, data: Dataset) -> None:
+        """Refuse to be measured on a side of another split than the one it was trained on, of the same grid."""
+        check_split(self.info["data"], data, self.path)
 
     def history(self) -> polars.DataFrame:
         """Losses over training: one row per logging interval, each a mean over it; the last may be shorter."""

@@ -125,7 +125,7 @@ def _walks(dataset: Dataset, law: Protocol, n: int, length: int, rng: np.random.
         walks[:, 0] = dataset.sample_index(count, rng)
         inside = np.arange(count)
         for step in range(1, length):
-            walks[inside, step] = dataset.follow(law.step, walks[inside, step - 1], rng)
+            walks[inside, step] = dataset.follow(law, walks[inside, step - 1], rng)
             inside = inside[walks[inside, step] >= 0]
         return walks
 

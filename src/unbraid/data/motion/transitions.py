@@ -6,8 +6,9 @@ small ones more often; categories stay. All work on whole batches of factor rows
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
-from functools import cached_property
+from collections.abc import Callable, Iterable, Sequence
+from copy import copy
+from functools import cached_property, partial
 from math import comb
 from typing import Any
 
@@ -30,6 +31,10 @@ class Protocol(ABC):
     @abstractmethod
     def step(self, factors: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """The factor rows int64 ``[n, K]`` that these rows move to."""
+
+    @abstractmethod
+    def within(self, values: Sequence[Sequence[int]]) -> "Protocol":
+        """The same law where each factor may take these values only, numbered as before; others get no weight."""
 
     def pairs(self, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """``n`` rows drawn uniformly from the grid, and where each moves to."""
@@ -72,6 +77,9 @@ class Uniform(Protocol):
         second[:, self._free] = (factors[:, self._free] + np.where(rank < k, away, 0)) % sizes
         return second
 
+    def within(self, values: Sequence[Sequence[int]]) -> Protocol:
+        return _Within(self.space, partial(Uniform, changes=self.changes), values)
+
     def change_probabilities(self) -> np.ndarray:
         found = np.zeros(len(self.space.sizes))
         found[self._free] = self._counts.mean() / len(self._free)
@@ -104,6 +112,9 @@ class Located(Protocol):
         second[:, self._free] = np.where(rank < k, anew, factors[:, self._free])
         return second
 
+    def within(self, values: Sequence[Sequence[int]]) -> Protocol:
+        return _Within(self.space, Located, values)
+
     def change_probabilities(self) -> np.ndarray:
         found = np.zeros(len(self.space.sizes))
         chosen = float(self._counts @ self._chances) / len(self._free)
@@ -122,6 +133,38 @@ class Located(Protocol):
         sets = np.array([comb(most, int(k)) for k in self._counts])
         law = (self._chances / sets) @ found[self._counts]
         return np.pad(law, (0, len(self.space.sizes) + 1 - len(law)))
+
+
+class _Within(Protocol):
+    """A law among some values of each factor: that of the grid which they make, in the numbers of the whole one."""
+
+    def __init__(self, space: FactorSpace, law: Callable[[FactorSpace], Protocol], values: Sequence[Sequence[int]]) -> None:
+        kept = dict(zip(space.names, map(sorted, values), strict=True))
+        self.space, self._law = space, law(space.select(**kept))
+        self._values = [np.array(chosen) for chosen in kept.values()]
+
+    def within(self, values: Sequence[Sequence[int]]) -> Protocol:
+        ranks = zip(self._values, values, strict=True)
+        inner = self._law.within([np.searchsorted(kept, sorted(chosen)).tolist() for kept, chosen in ranks])
+        return _Within(self.space, lambda _: inner, [chosen.tolist() for chosen in self._values])
+
+    def pairs(self, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        first, second = self._law.pairs(n, rng)
+        return self._numbers(first), self._numbers(second)
+
+    def step(self, factors: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        columns = zip(self._values, factors.T, strict=True)
+        ranks = np.stack([np.searchsorted(chosen, column) for chosen, column in columns], axis=1)
+        return self._numbers(self._law.step(ranks, rng))
+
+    def _numbers(self, ranks: np.ndarray) -> np.ndarray:
+        return np.stack([chosen[column] for chosen, column in zip(self._values, ranks.T, strict=True)], axis=1)
+
+    def change_probabilities(self) -> np.ndarray:
+        return self._law.change_probabilities()
+
+    def change_counts(self) -> np.ndarray:
+        return self._law.change_counts()
 
 
 class Laplace(Protocol):
@@ -159,6 +202,23 @@ class Laplace(Protocol):
                 "use protocol uni, or name the frozen factors"
             )
         self.space, self.rate, self.allow_static = space, rate, allow_static
+        self._allowed: list[np.ndarray] | None = None
+
+    def within(self, values: Sequence[Sequence[int]]) -> Protocol:
+        sizes = zip(self.space.sizes, values, strict=True)
+        law = copy(self)
+        law.__dict__.pop("_cumulative", None)
+        law._allowed = [np.isin(np.arange(size), chosen) for size, chosen in sizes]
+        law._moving = [k for k in self._moving if len(values[k]) > 1]
+        if not law._moving:
+            raise UsageError("no factor that may move under LAP has two values left; use protocol uni")
+        return law
+
+    def pairs(self, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        if self._allowed is None:
+            return super().pairs(n, rng)
+        first = np.stack([rng.choice(np.flatnonzero(allowed), n) for allowed in self._allowed], axis=1)
+        return first, self.step(first, rng)
 
     def step(self, factors: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         if self.rate is None:
@@ -194,6 +254,8 @@ class Laplace(Protocol):
         size = self.space.sizes[k]
         away = np.abs(np.arange(size) - present[:, None])
         weights = np.exp(-away * rate[:, None] / np.log(size))
+        if self._allowed is not None:
+            weights = weights * self._allowed[k]
         return (weights / weights.sum(axis=1, keepdims=True)).cumsum(axis=1)
 
     def _stay(self) -> list[np.ndarray]:
@@ -201,7 +263,8 @@ class Laplace(Protocol):
         if self.rate is None:
             raise UsageError("exact change counts need a fixed rate")
         tables = self._cumulative
-        return [np.diff(tables[k], axis=1, prepend=0.0).diagonal() for k in self._moving]
+        stay = {k: np.diff(tables[k], axis=1, prepend=0.0).diagonal() for k in self._moving}
+        return [stay[k] if self._allowed is None else stay[k][self._allowed[k]] for k in self._moving]
 
     def static_probability(self) -> float:
         """The probability that no factor moves before a change is forced; what LAP-NC keeps."""

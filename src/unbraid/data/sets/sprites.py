@@ -12,6 +12,7 @@ from unbraid.data.files.root import find_file
 from unbraid.data.files.store import ImageStore, render_store, store_file
 from unbraid.data.registry import register
 from unbraid.data.render.sprite_render import SPACE, render_sprites
+from unbraid.data.wrapper import Subset
 from unbraid.errors import UsageError
 
 __all__ = ["OFFICIAL_FILE", "SIZES", "Sprites", "load_dsprites"]
@@ -53,6 +54,14 @@ def _small_card(size: int, distinct: str) -> Card:
     )
 
 
+QUARTER = SPACE.select(orientation=slice(10))
+QUARTER_CARD = replace(
+    _CARD,
+    title="dSprites-90",
+    citation=f"{_CARD.citation}; Schott et al., Visual representation learning does not generalize strongly within the "
+    "same domain, ICLR 2022",
+    traps=("Orientations 0 to 9 of 40, so that no shape looks the same at two of them.", _GEOMETRY_TRAPS[2]),
+)
 CARDS = {64: _CARD, 32: _small_card(32, "643,901"), 16: _small_card(16, "184,991")}
 
 
@@ -99,6 +108,21 @@ def load_dsprites(source: str | Path | None = None) -> Sprites:
         return Sprites(64)
     data = Sprites(64, store=DSpritesFile(archive).store())
     data.card = replace(_CARD, title="dSprites", source=f"The published archive {archive}", licence="Apache-2.0")
+    return data
+
+
+@register(
+    "dsprites-90",
+    card=QUARTER_CARD,
+    size="64x64x1",
+    space=QUARTER,
+    files=(OFFICIAL_FILE, store_file("dsprites")),
+    made=True,
+)
+def load_dsprites_90(source: str | Path | None = None) -> Subset:
+    """dSprites turned by less than a quarter: the first ten orientations, which every shape shows differently."""
+    data = load_dsprites(source).subset(orientation=slice(10))
+    data.name, data.card = "dsprites-90", replace(QUARTER_CARD, source=data.card.source, licence=data.card.licence)
     return data
 
 
