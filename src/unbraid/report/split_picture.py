@@ -96,7 +96,7 @@ def _legend(axes: Axes | None) -> None:
     bar = np.concatenate([np.zeros(30), np.linspace(0.01, 1, 100)])[None]
     axes.imshow(_coloured(bar), aspect="auto")
     axes.set_yticks([])
-    axes.set_xticks([15, 32, 129], ["never seen", "a little", "always"], size=7, color=_INK)
+    axes.set_xticks([12, 129], ["never trained on", "always"], size=7, color=_INK)
     axes.tick_params(length=0)
     for spine in axes.spines.values():
         spine.set_visible(False)
