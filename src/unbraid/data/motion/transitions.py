@@ -138,7 +138,9 @@ class Located(Protocol):
 class _Within(Protocol):
     """A law among some values of each factor: that of the grid which they make, in the numbers of the whole one."""
 
-    def __init__(self, space: FactorSpace, law: Callable[[FactorSpace], Protocol], values: Sequence[Sequence[int]]) -> None:
+    def __init__(
+        self, space: FactorSpace, law: Callable[[FactorSpace], Protocol], values: Sequence[Sequence[int]]
+    ) -> None:
         kept = dict(zip(space.names, map(sorted, values), strict=True))
         self.space, self._law = space, law(space.select(**kept))
         self._values = [np.array(chosen) for chosen in kept.values()]
