@@ -287,15 +287,18 @@ def read_npy(path: Path, *, remedy: str = AGAIN) -> np.ndarray:
         return read_member(file, path, os.fstat(file.fileno()).st_size)
 
 
-def read_arrays(path: Path, names: Sequence[str] | None = None, *, remedy: str = AGAIN) -> dict[str, np.ndarray]:
-    """All arrays of an npz file, or those of these names."""
+def read_arrays(
+    path: Path, names: Sequence[str] | None = None, *, limit: int = WHOLE, remedy: str = AGAIN
+) -> dict[str, np.ndarray]:
+    """All arrays of an npz file, or those of these names, of at most ``limit`` bytes together."""
     found: dict[str, np.ndarray] = {}
     with open_zip(path, remedy) as archive:
         sizes = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
-        total = sum(info.file_size for info in sizes.values())
-        if total > WHOLE:
-            raise UsageError(f"{path} unpacks to {total:,} bytes, at most {WHOLE:,} are held in memory; {remedy}")
-        for name in sizes if names is None else names:
+        chosen = sizes if names is None else names
+        total = sum(sizes[name].file_size for name in chosen if name in sizes)
+        if total > limit:
+            raise UsageError(f"{path} unpacks to {total:,} bytes, at most {limit:,} are held in memory; {remedy}")
+        for name in chosen:
             if name not in sizes:
                 raise UsageError(f"{path} holds no array {name!r}, only: {', '.join(sizes) or 'nothing'}; {remedy}")
             with archive.open(sizes[name]) as member:

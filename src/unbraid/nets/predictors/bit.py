@@ -3,9 +3,8 @@
 He et al. (2016), Identity mappings in deep residual networks; Kolesnikov et al. (2020), Big Transfer.
 """
 
-import zipfile
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +15,7 @@ from torch import Tensor, nn
 from unbraid.errors import UsageError
 from unbraid.nets.predictors.coordinates import need_image
 from unbraid.nets.predictors.registry import register
+from unbraid.reading import read_arrays
 
 __all__ = ["BiT", "bit_r50x1", "bit_r101x3", "load_bit", "resnet"]
 
@@ -128,15 +128,13 @@ def load_bit(net: BiT, path: str | Path) -> None:
 
     Nothing is executed: pickled arrays in the file are refused.
     """
-    try:
-        with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as stored:
-            found = {name: stored[name] for name in stored.files}
-    except FileNotFoundError as error:
-        raise UsageError(f"weights {str(path)!r} do not exist; give the path of a released BiT npz file") from error
-    except (OSError, ValueError, zipfile.BadZipFile) as error:
-        raise UsageError(f"weights {str(path)!r} are not a readable npz file: {error}") from error
     wanted = {name: tensor for name, tensor in net.state_dict().items() if not name.startswith("head.")}
-    new = {name: _array(found, _released(name), tensor, path) for name, tensor in wanted.items()}
+    names = [f"resnet/{_released(name)}" for name in wanted]
+    limit = 4096 + 8 * sum(tensor.numel() for tensor in wanted.values())  # twice what float32 needs
+    remedy = "give the path of a released BiT npz file of this network"
+    found = read_arrays(Path(path), names, limit=limit, remedy=remedy)
+    arrays = zip(names, wanted.items(), strict=True)
+    new = {name: _tensor(found[stored], stored, tensor, path) for stored, (name, tensor) in arrays}
     net.load_state_dict(new, strict=False)
 
 
@@ -161,15 +159,12 @@ def _released(name: str) -> str:
     )
 
 
-def _array(found: Mapping[str, np.ndarray], name: str, like: Tensor, path: str | Path) -> Tensor:
-    array = found.get(f"resnet/{name}")
-    if array is None:
-        raise UsageError(f"weights {str(path)!r} hold no 'resnet/{name}': not of this network")
+def _tensor(array: np.ndarray, name: str, like: Tensor, path: str | Path) -> Tensor:
     if array.ndim == 4:
         array = array.transpose(3, 2, 0, 1)  # height, width, in, out there
     if array.shape != tuple(like.shape) or array.dtype.kind != "f" or not np.isfinite(array).all():
         raise UsageError(
-            f"weights {str(path)!r}: 'resnet/{name}' must be finite floats of shape {list(like.shape)} (out, in, "
+            f"weights {str(path)!r}: {name!r} must be finite floats of shape {list(like.shape)} (out, in, "
             f"height, width), got {array.dtype} {list(array.shape)}"
         )
     return torch.from_numpy(np.ascontiguousarray(array, dtype=np.float32))
