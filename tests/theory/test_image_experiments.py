@@ -1,8 +1,10 @@
 """The published settings by name, the experiments on real pictures, and what they say of data without factors."""
 
 import shlex
+from pathlib import Path
 
 import numpy as np
+import polars
 import pytest
 
 from unbraid.cli.app import main
@@ -112,6 +114,14 @@ def test_the_agreement_command_writes_the_correlation_and_the_points(tmp_path, c
     assert (tmp_path / "agreement_points.png").read_bytes()[:4] == b"\x89PNG"
     assert main(f"theory study images --model ae --out {tmp_path}".split()) == 2
     assert "--model belongs to manipulation" in capsys.readouterr().err
+
+
+def test_the_page_tells_the_correlation_of_its_table():
+    page = Path(__file__).parents[2] / "docs" / "studies" / "vae_pca"
+    correlation, count = agreement(polars.read_csv(page / "agreement.csv").to_dicts())
+    text = (page / "report.md").read_text(encoding="utf-8")
+    assert f"Rank correlation of distance and score over {count} restarts: {correlation:.2f}." in text
+    assert f"over {count} restarts it has a rank correlation of {correlation:.2f} with the score" in text
 
 
 @pytest.mark.slow

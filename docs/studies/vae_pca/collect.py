@@ -10,7 +10,7 @@ from pathlib import Path
 
 import polars
 
-from unbraid.files import read_json
+from unbraid.reading import read_json
 from unbraid.report.theory.trials import STUDIES, draw_trials, trial_table
 from unbraid.theory import read_trials
 
