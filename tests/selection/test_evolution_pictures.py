@@ -63,7 +63,10 @@ def test_a_comparison_becomes_a_page_with_verdicts(tmp_path):
             }
             for model in range(4)
         ]
-        rows += [{"arm": arm, "selected": True, "mig": 0.3, "model_images": 1} for arm in ("pbt-s", "few-labels")]
+        rows += [
+            {"arm": arm, "selected": True, "mig": value, "model_images": 1}
+            for arm, value in (("pbt-s", 0.25), ("few-labels", 0.5))
+        ]
         common = {"images": 100, "udr": 0.8, "kl": 1.5, "share": 0.9, "latent": 2}
         found = [
             {"leaf_run": 0, "depth": 0, "factor": "x", **common},
@@ -75,9 +78,10 @@ def test_a_comparison_becomes_a_page_with_verdicts(tmp_path):
     page = write_comparison(tmp_path, tmp_path / "report", command="unbraid evolve compare tiny").read_text()
     assert "| rPU-VAE, 1 leaf-run(s) | 3 | 0.300 | 0.000 | 0.300 | 0.300 |" in page
     assert "| plain beta-TCVAE, all | 12 |" in page
-    assert "mean change +0.100 with a standard error of 0.000 (better in 3, equal in 0, worse in 0 seeds)" in page
+    assert "mean change +0.100 [95 %: +0.100 to +0.100] (better in 3, equal in 0, worse in 0 seeds)" in page
     assert "| PBT-S" in page
-    assert "| **does not hold** | PBT-S 0.300" in page
+    assert "| **does not hold** | PBT-S 0.250" in page
+    assert "| cannot say | this comparison lacks: all labels |" in page
     assert "| 2 | root | 100 | 0.80 | x 90% (1.5 nats) |" in page
     assert inked(tmp_path / "report" / "comparison.png")
     assert len(pl.read_parquet(tmp_path / "report" / "comparison.parquet")) == 3 * 8

@@ -77,7 +77,7 @@ def _ahead(first: dict[int, float], second: dict[int, float], mine: str, other: 
     """Whether the first is ahead, by the differences over the seeds that both have."""
     seeds = sorted(set(first) & set(second))
     if not seeds:
-        return Verdict("cannot say", {}, f"this comparison has no models {mine if not first else other}")
+        return Verdict("cannot say", {}, f"this comparison lacks: {mine if not first else other}")
     change = np.array([first[seed] - second[seed] for seed in seeds])
     low, high = _interval(change)
     means = [np.mean([way[seed] for seed in seeds]) for way in (first, second)]
