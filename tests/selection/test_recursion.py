@@ -194,3 +194,10 @@ def test_a_latent_is_explained_by_the_factor_whose_values_fix_it():
     assert (found[0].latent, found[0].factor) == (3, "y")
     assert found[0].share == pytest.approx(1.0)
     assert found[1].share < 0.15  # 12 values explain 11/143 of pure noise by chance; the correction takes that off
+
+
+def test_lists_of_values_are_recorded_as_before_there_were_ranges_between_them():
+    stored = recursion_preset("smoke")[0].settings()
+    for name in ("root", "leaf", "final"):
+        for values in stored[name]["ranges"].values():
+            assert values.keys() == {"values", "low", "high", "whole"}

@@ -92,6 +92,10 @@ class Recursion:
     def settings(self) -> dict[str, Any]:
         """All of it as JSON holds it."""
         plain: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(self)))
+        for population in (plain[name] for name in ("root", "leaf", "final") if plain[name]):
+            for values in (population["ranges"] or {}).values():
+                if not values["between"]:  # records made before there were such ranges lack it
+                    del values["between"]
         return plain
 
 
