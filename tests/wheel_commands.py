@@ -35,6 +35,9 @@ theory inspect run --images 64 --jacobians 4
 theory beta-range --data blobs16 --net mlp:width=8 --latents 2 --steps 2
 theory theorem theorem1 --out theorem.png
 theory eigen run --rows 1
+train beta-vae --data blobs16 --net mlp:width=16 --latents 3 --steps 10 --seed 1 --out second
+theory planes run second --factors x,y --points 200 --out planes.png
+selftest --kills 1
 theory perturb --data mini-sprites --restarts 2 --net mlp:width=16 --steps 10 --pattern-steps 2 --out moved
 theory identifiability --dimensions 2 --seeds 1 --steps 2 --out figures
 theory collapse --kappa 0.2 --steps 2 --out figures
