@@ -23,6 +23,7 @@ from unbraid.data.sets.variants import colored, noisy, scream
 from unbraid.data.space import FactorSpace, SubSpace
 from unbraid.data.splits.side import Side
 from unbraid.data.splits.split import Split, split
+from unbraid.data.splits.value_sets import KINDS as SPLITS
 from unbraid.data.stream import (
     Batch,
     IndependentStream,
@@ -41,6 +42,7 @@ from unbraid.registry import import_modules
 import_modules("unbraid.data.sets")
 
 __all__ = [
+    "SPLITS",
     "Batch",
     "Blobs",
     "Card",

@@ -27,7 +27,7 @@ from unbraid.evaluation.measuring import (
     read_share,
     rows_to_json,
 )
-from unbraid.evaluation.models import Function, describe_run, fingerprint_data, representations_of
+from unbraid.evaluation.models import Function, as_run, describe_run, fingerprint_data, representations_of
 from unbraid.evaluation.predictions import Predictions, class_names, predict_classes, predict_factors, scaled_factors
 from unbraid.evaluation.regression import R2, factor_variances
 from unbraid.evaluation.summary import ACTIVE, Summary, SummaryMeasure, summarise
@@ -58,6 +58,7 @@ __all__ = [
     "SummaryMeasure",
     "Verdict",
     "accuracy",
+    "as_run",
     "class_names",
     "describe_run",
     "factor_variances",

@@ -1,0 +1,41 @@
+"""Does a model know the factors where it was not trained? Splits, scores, baselines and how it fails.
+
+Schott, von Kuegelgen, Traeuble, Gehler, Russell, Bethge, Schoelkopf, Locatello, Brendel (2022), Visual representation
+learning does not generalize strongly within the same domain, ICLR.
+"""
+
+from unbraid.generalization.analyses import attribution, modularity, one_unseen, similarity, towards_mean
+from unbraid.generalization.baselines import BASELINES, baseline, clamp, marginals, mean_target, predict_baseline
+from unbraid.generalization.beyond import error_parts, trust_range
+from unbraid.generalization.evaluate import Answers, evaluate, predict_part
+from unbraid.generalization.published import Cell, published, published_data, published_models
+from unbraid.generalization.scores import Scores, grid_mean, grid_variance, r2, space_of, targets
+
+__all__ = [
+    "BASELINES",
+    "Answers",
+    "Cell",
+    "Scores",
+    "attribution",
+    "baseline",
+    "clamp",
+    "error_parts",
+    "evaluate",
+    "grid_mean",
+    "grid_variance",
+    "marginals",
+    "mean_target",
+    "modularity",
+    "one_unseen",
+    "predict_baseline",
+    "predict_part",
+    "published",
+    "published_data",
+    "published_models",
+    "r2",
+    "similarity",
+    "space_of",
+    "targets",
+    "towards_mean",
+    "trust_range",
+]
