@@ -9,6 +9,7 @@ import numpy as np
 
 from unbraid.data import Split
 from unbraid.errors import UsageError
+from unbraid.files import save_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,7 +61,7 @@ def draw_split(split: Split, path: str | Path) -> Path:
     path = Path(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, dpi=110)
+        save_figure(figure, path, dpi=110)
     except OSError as error:
         raise UsageError(f"cannot write the picture {path} ({error.strerror or error})") from error
     return path
