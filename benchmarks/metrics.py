@@ -2,6 +2,7 @@
 
     python benchmarks/metrics.py                   # all scores at study size, DCI at a tenth of it
     python benchmarks/metrics.py sap udr           # some
+    python benchmarks/metrics.py irs --samples 1000 10000 100000
     python benchmarks/metrics.py --study dci       # DCI at study size too: scikit-learn takes minutes
     python benchmarks/metrics.py --evaluate        # dsprites through the study's encoder, all scores
     python benchmarks/metrics.py --evaluate --study
@@ -121,13 +122,16 @@ def direct_explicitness(at: Inputs) -> float:
 
 
 def direct_irs(at: Inputs) -> float:
+    """As disentanglement_lib goes about it: a loop over the values of each factor, all codes at once."""
     span = np.abs(at.codes - at.codes.mean(axis=0)).max(axis=0)
-    table = np.empty((10, 5))
+    table = np.zeros((10, 5))
     for k in range(5):
-        groups = np.digitize(at.factors[:, k], np.histogram(at.factors[:, k], 20)[1][1:-1])
-        for j in range(10):
-            parts = [at.codes[groups == g, j] for g in np.unique(groups)]
-            table[j, k] = np.mean([np.quantile(np.abs(part - part.mean()), 0.99) for part in parts])
+        groups = np.digitize(at.factors[:, k], np.histogram(at.factors[:, k], 20)[1][:-1])
+        values = np.unique(groups)
+        for value in values:
+            part = at.codes[groups == value]
+            table[:, k] += np.percentile(np.abs(part - part.mean(axis=0)), 99, axis=0)
+        table[:, k] /= len(values)
     return float(np.average((1 - table / span[:, None]).max(axis=1), weights=span))
 
 
@@ -255,20 +259,21 @@ def timed(function: Callable[[Inputs], object], inputs: Inputs) -> tuple[float, 
     return value, time.perf_counter() - began
 
 
-def compare(names: list[str], repeats: int, study: bool) -> None:
+def compare(names: list[str], repeats: int, study: bool, samples: list[int]) -> None:
     warnings.simplefilter("ignore")
-    full, tenth = Inputs(), Inputs(1_000, 500)
+    tenth = Inputs(1_000, 500)
     print(f"{'score':<24}{'value':>8}{'direct':>8}{'seconds':>10}{'direct':>10}{'ratio':>8}")
-    for name in names:
-        own, direct = PAIRS[name]
-        small = name == "dci" and not study
-        inputs = tenth if small else full
-        timed(own, tenth)  # compile and import before the clock starts
-        turns = [(timed(own, inputs), timed(direct, inputs)) for _ in range(1 if name == "dci" else repeats)]
-        mine, theirs = (min(turn[side][1] for turn in turns) for side in (0, 1))
-        note = "  (a tenth of study size)" if small else ""
-        values = "".join(f"{turns[0][side][0]:>8.3f}" for side in (0, 1))
-        print(f"{name:<24}{values}{mine:>10.3f}{theirs:>10.3f}{theirs / mine:>8.1f}{note}", flush=True)
+    for count in samples:
+        full = Inputs(count, count // 2)
+        for name in names:
+            own, direct = PAIRS[name]
+            inputs = tenth if name == "dci" and not study else full
+            timed(own, tenth)  # compile and import before the clock starts
+            turns = [(timed(own, inputs), timed(direct, inputs)) for _ in range(1 if name == "dci" else repeats)]
+            mine, theirs = (min(turn[side][1] for turn in turns) for side in (0, 1))
+            values = "".join(f"{turns[0][side][0]:>8.3f}" for side in (0, 1))
+            note = "" if inputs.train == 10_000 else f"  ({inputs.train:,} samples)"
+            print(f"{name:<24}{values}{mine:>10.3f}{theirs:>10.3f}{theirs / mine:>8.1f}{note}", flush=True)
 
 
 def evaluation(study: bool) -> None:
@@ -302,6 +307,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help=f"scores to time, all without: {', '.join(PAIRS)}")
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--samples", type=int, nargs="+", default=[10_000], help="training samples; half as many test")
     parser.add_argument("--study", action="store_true", help="DCI and the evaluation at full study size")
     parser.add_argument("--evaluate", action="store_true", help="time a whole evaluation instead")
     options = parser.parse_args()
@@ -310,7 +316,7 @@ def main() -> None:
     if options.evaluate:
         evaluation(options.study)
     else:
-        compare(options.names or list(PAIRS), options.repeats, options.study)
+        compare(options.names or list(PAIRS), options.repeats, options.study, options.samples)
 
 
 if __name__ == "__main__":

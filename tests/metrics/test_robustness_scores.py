@@ -39,6 +39,46 @@ def test_irs_ceiling_falls_when_values_outnumber_the_bins():
     assert score.ceiling == pytest.approx(float(score))
 
 
+def numbered(factors):
+    """The values that occur, from 0 without gaps, as the ceiling sees them."""
+    return np.column_stack([np.unique(column, return_inverse=True)[1] for column in factors.T])
+
+
+def irs_by_loops(codes, factors, bins, quantile):
+    """As the definition reads: over factors, over their groups, a percentile of deviations; constant codes left out."""
+    codes = codes[:, np.ptp(codes, axis=0) > 0]
+    span = np.abs(codes - codes.mean(axis=0)).max(axis=0)
+    table = np.zeros((codes.shape[1], factors.shape[1]))
+    for k, factor in enumerate(factors.T):
+        groups = np.digitize(factor, np.histogram(factor, bins)[1][:-1])
+        for value in np.unique(groups):
+            part = codes[groups == value]
+            table[:, k] += np.percentile(np.abs(part - part.mean(axis=0)), 100 * quantile, axis=0)
+        table[:, k] /= len(np.unique(groups))
+    return np.average((1 - table / span[:, None]).max(axis=1), weights=span)
+
+
+@pytest.mark.parametrize("bins", [2, 20, 500])
+@pytest.mark.parametrize("quantile", [0.0, 0.5, 0.99, 1.0])
+@pytest.mark.parametrize("sizes", [(2, 5), DSPRITES, (3, 700)], ids=str)
+def test_irs_equals_loops_over_factors_and_their_values(sizes, quantile, bins):
+    factors = draws(sizes, 1_000)
+    factors[:, 1] = factors[:, 1] ** 2 // sizes[1]  # values far from equally frequent, some of them alone
+    factors = numbered(factors)
+    noise = np.random.default_rng(1).normal(size=factors.shape)
+    codes = np.column_stack([noise, 3 * factors + noise.round(), np.full(1_000, 0.1)])
+    score = irs(codes, factors, bins=bins, quantile=quantile)
+    assert float(score) == pytest.approx(irs_by_loops(codes, factors, bins, quantile), abs=1e-10)
+    assert score.ceiling == pytest.approx(irs_by_loops(factors, factors, bins, quantile), abs=1e-10)
+
+
+@pytest.mark.parametrize("quantile", [0.3, 0.99])
+def test_robust_ceiling_is_the_robust_irs_of_the_factors_themselves(quantile):
+    factors = numbered(draws((40, 4, 900), 2_000))
+    score = irs(factors, factors, quantile=quantile, robust=True)
+    assert score.ceiling == pytest.approx(float(score), abs=1e-10)
+
+
 def test_one_outlier_raises_irs_but_not_robust_irs():
     codes = np.random.default_rng(0).normal(size=(5_000, 1))
     factors = draws((5, 5), 5_000)

@@ -9,6 +9,7 @@ from unbraid.errors import UsageError, unknown_name
 __all__ = [
     "Binning",
     "bin_codes",
+    "check_bins",
     "code_information",
     "distinct",
     "entropy",
@@ -33,9 +34,7 @@ def bin_codes(codes: np.ndarray, bins: int = 20, binning: Binning = "width") -> 
     >>> bin_codes(np.array([[0.0], [1.0], [2.0], [100.0]]), 4, "quantile").ravel()
     array([0, 1, 2, 3])
     """
-    most = max(1000, len(codes))
-    if not 2 <= bins <= most:
-        raise UsageError(f"bins must lie in 2..{most}, got {bins}; more bins than samples hold nothing")
+    check_bins(bins, len(codes))
     if binning not in ("width", "quantile"):
         raise unknown_name("binning", binning, ("width", "quantile"))
     if binning == "width":
@@ -47,6 +46,13 @@ def bin_codes(codes: np.ndarray, bins: int = 20, binning: Binning = "width") -> 
         # Only inner edges decide: the first bin takes the minimum, the last one the maximum.
         binned[:, column] = np.searchsorted(np.unique(edges[1:-1, column]), codes[:, column], side="right")
     return binned
+
+
+def check_bins(bins: int, samples: int) -> None:
+    """Refuse numbers of bins that no sample of this size can fill."""
+    most = max(1000, samples)
+    if not 2 <= bins <= most:
+        raise UsageError(f"bins must lie in 2..{most}, got {bins}; more bins than samples hold nothing")
 
 
 def distinct(column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -102,16 +102,17 @@ def check_codes(codes: ArrayLike, *, name: str = "codes") -> np.ndarray:
     if len(array) < 2:
         raise UsageError(f"{name} has {len(array)} row(s); a score needs at least two samples")
     array = array.astype(np.float64)
-    bad = int(array.size - np.isfinite(array).sum())
-    if bad:
+    low, high = array.min(axis=0), array.max(axis=0)  # NaN where a column has one
+    if not np.isfinite([low, high]).all():
+        bad = int(array.size - np.isfinite(array).sum())
         column = int((~np.isfinite(array)).any(axis=0).argmax())
         raise UsageError(
             f"{name} has {bad} of {array.size} entries that are NaN or infinite, the first in column {column}; "
             "drop those rows or look for a diverged model"
         )
-    if np.abs(array).max() > 1e100:
-        raise UsageError(f"{name} reaches {np.abs(array).max():.1e}; squares of it overflow, rescale the codes")
-    reach = np.ptp(array, axis=0)
+    if (largest := max(high.max(), -low.min())) > 1e100:
+        raise UsageError(f"{name} reaches {largest:.1e}; squares of it overflow, rescale the codes")
+    reach = high - low
     if ((reach > 0) & (reach < 1e-100)).any():
         column = int(((reach > 0) & (reach < 1e-100)).argmax())
         raise UsageError(

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unbraid.metrics._discrete import bin_codes, identity_code, relabel
+from unbraid.metrics._discrete import bin_codes, check_bins, relabel
 from unbraid.metrics._registry import UNIT, register
 from unbraid.metrics._score import Score, check_arrays, check_seed
 
@@ -32,11 +32,15 @@ def irs(
     of the overall deviations) and lets every code count the same: noise then scores about 0.
     """
     codes, factors = check_arrays(codes, factors)
-    groups = relabel(bin_codes(identity_code(factors), bins))[0]
-    perfect = identity_code(factors)
-    inner = _inner_deviations(np.hstack([codes, perfect]), groups, quantile)  # [d + K, K]
-    value, table, weights = _robustness(codes, inner[: codes.shape[1]], quantile, robust)
-    ceiling, _, _ = _robustness(perfect, inner[codes.shape[1] :], quantile, robust)
+    check_bins(bins, len(codes))
+    labels, values = relabel(factors)
+    groups = np.empty(labels.T.shape, dtype=np.int64)  # [K, n]: work runs along memory
+    for k, size in enumerate(values):
+        # A value's bin follows from the range alone; as many bins as values separate them all, and so do more.
+        group_of = relabel(bin_codes(np.arange(size)[:, None], min(bins, int(size))))[0]
+        groups[k] = group_of[labels[:, k], 0]
+    value, table, weights = _score(*_deviations(np.ascontiguousarray(codes.T), groups, quantile, robust), robust)
+    ceiling, _, _ = _score(*_label_deviations(np.ascontiguousarray(labels.T), groups, quantile, robust), robust)
     return Score(
         "irs",
         value,
@@ -46,12 +50,8 @@ def irs(
     )
 
 
-def _robustness(
-    codes: np.ndarray, inner: np.ndarray, quantile: float, robust: bool
-) -> tuple[float, np.ndarray, np.ndarray]:
-    deviations = np.abs(codes - codes.mean(axis=0))
-    moves = np.ptp(codes, axis=0) > 0
-    scale = np.where(moves, np.quantile(deviations, quantile, axis=0) if robust else deviations.max(axis=0), 0.0)
+def _score(inner: np.ndarray, scale: np.ndarray, robust: bool) -> tuple[float, np.ndarray, np.ndarray]:
+    """The score, one minus inner deviation over scale for each pair ``[d, K]``, and the weights of the codes."""
     table = np.zeros(inner.shape)
     if not scale.any():
         return 0.0, table, scale
@@ -60,24 +60,59 @@ def _robustness(
     return float(np.average(np.clip(table.max(axis=1), 0, 1), weights=weights)), table, weights
 
 
-def _inner_deviations(codes: np.ndarray, groups: np.ndarray, quantile: float) -> np.ndarray:
-    """Mean over a factor's groups of the quantile of absolute deviations from the group's mean: ``[d, K]``."""
-    columns = np.ascontiguousarray(codes.T)  # [d, n]: partitions run along memory
-    inner = np.empty((len(columns), groups.shape[1]))
-    for k in range(groups.shape[1]):
-        order = np.argsort(groups[:, k], kind="stable")
-        counts = np.bincount(groups[:, k])
-        starts = np.cumsum(counts) - counts
-        ordered = columns[:, order]
-        means = np.add.reduceat(ordered, starts, axis=1) / counts
-        ordered -= np.repeat(means, counts, axis=1)
-        deviations = np.abs(ordered, out=ordered)
-        total = np.zeros(len(columns))
-        for start, count in zip(starts, counts, strict=True):
-            below, share = divmod(quantile * (count - 1), 1)
-            part = deviations[:, start : start + count]
-            part.partition(int(below), axis=1)
-            low = part[:, int(below)]
-            total += low + share * (part[:, int(below) + 1 :].min(axis=1) - low) if share else low
-        inner[:, k] = total / len(counts)
-    return inner
+def _deviations(codes: np.ndarray, groups: np.ndarray, quantile: float, robust: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Of codes ``[d, n]``: the quantile of deviations within a factor's groups, on average ``[d, K]``, and overall."""
+    low, high, mean = codes.min(axis=1), codes.max(axis=1), codes.mean(axis=1)
+    scale = _quantile(np.abs(codes - mean[:, None]), quantile) if robust else np.maximum(high - mean, mean - low)
+    inner = np.zeros((len(codes), len(groups)))
+    for k, group in enumerate(groups):
+        counts = np.bincount(group)
+        order = np.argsort(group.astype(np.min_scalar_type(len(counts))), kind="stable")  # a radix sort up to 2^16
+        for members in np.split(order, np.cumsum(counts)[:-1]):
+            part = codes.take(members, axis=1)
+            part -= part.mean(axis=1, keepdims=True)
+            inner[:, k] += _quantile(np.abs(part, out=part), quantile)
+        inner[:, k] /= len(counts)
+    return inner, np.where(high > low, scale, 0.0)
+
+
+def _quantile(rows: np.ndarray, quantile: float) -> np.ndarray:
+    """The same as ``np.quantile(rows, quantile, axis=1)``, in place: ``[d]``."""
+    position = quantile * (rows.shape[1] - 1)
+    below = int(position)
+    rows.partition(below, axis=1)
+    low = rows[:, below]
+    return low + (position - below) * (rows[:, below + 1 :].min(axis=1) - low) if position > below else low
+
+
+def _label_deviations(
+    labels: np.ndarray, groups: np.ndarray, quantile: float, robust: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """What :func:`_deviations` gives for the factors themselves, from how often each value occurs in each group."""
+    inner = np.column_stack([_counted(labels, group, quantile).mean(axis=1) for group in groups])
+    mean, most = labels.mean(axis=1), labels.max(axis=1)
+    whole = np.zeros(labels.shape[1], dtype=np.int64)
+    return inner, _counted(labels, whole, quantile)[:, 0] if robust else np.maximum(mean, most - mean)
+
+
+def _counted(labels: np.ndarray, group: np.ndarray, quantile: float) -> np.ndarray:
+    """The quantile of deviations of each row of labels ``[K, n]`` within each group: ``[K, groups]``."""
+    size, most, rows = int(group.max()) + 1, int(labels.max()) + 1, len(labels)
+    keys = (labels + (group * most + size * most * np.arange(rows)[:, None])).ravel()
+    if rows * size * most <= 4 * keys.size:
+        table = np.bincount(keys)
+        pairs = np.flatnonzero(table)
+        times = table[pairs]
+    else:
+        pairs, times = np.unique(keys, return_counts=True)
+    part, value = np.divmod(pairs, most)
+    counts = np.tile(np.bincount(group), rows)
+    means = np.bincount(part, times * value) / counts
+    deviations = np.abs(value - means[part])
+    order = np.lexsort((deviations, part))
+    ends = np.cumsum(times[order])
+    below, share = np.divmod(quantile * (counts - 1), 1)
+    at = np.cumsum(counts) - counts + below.astype(np.int64)
+    low = deviations[order[np.searchsorted(ends, at, side="right")]]
+    high = deviations[order[np.searchsorted(ends, at + (share > 0), side="right")]]
+    return (low + share * (high - low)).reshape(rows, size)
