@@ -100,3 +100,7 @@ if __name__ == "__main__":
     for page in ("explored", "explored-study/runs/00000"):
         names = [path.name for path in Path(page).iterdir()]
         assert {"decoder.js", "index.html"} <= set(names), f"{page} has only {names}"
+    history = unbraid.open_run("run").history()
+    copied = history.to_pandas()
+    assert list(copied.columns) == history.columns
+    assert copied["step"].tolist() == history["step"].to_list() == [5, 10]
