@@ -135,6 +135,7 @@ def is_path(name: str) -> bool:
 def from_path(path: str | Path, **options: Any) -> ImageDataset:
     """:func:`from_npz` or :func:`from_folder`, whichever the path calls for."""
     from unbraid.data.files.folder import from_folder
+    from unbraid.data.sets.released import from_released, is_released
 
     path = user_path(path, "data")
     if path.is_dir():
@@ -143,7 +144,7 @@ def from_path(path: str | Path, **options: Any) -> ImageDataset:
         raise UsageError(f"no file or folder {path}; data sets by name: see `unbraid data list`")
     if path.suffix != ".npz":
         raise UsageError(f"cannot read {path}: expected an .npz file or a folder of images")
-    return from_npz(path, **options)
+    return from_released(path) if is_released(path) and not options else from_npz(path, **options)
 
 
 def _unpacked(path: Path, key: str) -> np.ndarray:
