@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["code_span", "markdown", "sharable", "spreadsheet"]
+__all__ = ["code_span", "last_name", "markdown", "sharable", "spreadsheet"]
 
 _END = r"\s'\"`<>|,;"
 _QUOTED = re.compile(r"(?<=['\"])/[^'\"/]+/[^'\"]*(?=['\"])")
@@ -43,6 +43,15 @@ def _home() -> list[str]:
 def _last(found: re.Match[str]) -> str:
     path = found[0].rstrip("/.)")
     return path.rpartition("/")[2] + found[0][len(path) :].lstrip("/")
+
+
+def last_name(name: str) -> str:
+    """A name without the folders above it, if it is an absolute path: the same wherever it is read.
+
+    >>> last_name("/home/somebody/own.npz"), last_name("sprites32")
+    ('own.npz', 'sprites32')
+    """
+    return Path(name).name if name.startswith("/") else name
 
 
 def markdown(text: object) -> str:

@@ -104,10 +104,9 @@ def test_evaluate_scores_codes_without_factors_as_far_as_it_goes(tmp_path, capsy
     assert all(name in told for name in ("mig cannot do without", *ALONE))
 
 
-@pytest.mark.parametrize("labels", [False, True])
-def test_evaluate_scores_the_codes_alone_where_data_have_no_factors(labels, tmp_path, capsys):
+def test_evaluate_scores_the_codes_alone_where_data_have_no_factors(tmp_path, capsys):
     images = np.random.default_rng(0).integers(0, 256, size=(40, 8, 8), dtype=np.uint8)
-    np.savez(tmp_path / "own.npz", images=images, **({"labels": np.arange(40) % 3} if labels else {}))
+    np.savez(tmp_path / "own.npz", images=images)
     out, words = tmp_path / "run", ["--net", "mlp:width=8", "--steps", 2, "--progress", "none"]
     assert unbraid("train", "vae", "--data", tmp_path / "own.npz", *words, "--out", out) == 0
     assert unbraid("evaluate", out, "--train", 50) == 0
@@ -118,6 +117,31 @@ def test_evaluate_scores_the_codes_alone_where_data_have_no_factors(labels, tmp_
     assert unbraid("evaluate", out, "--metrics", "mig", "--train", 50) == 2
     told = capsys.readouterr().err
     assert all(name in told for name in ("mig cannot do without", *ALONE))
+
+
+def test_evaluate_takes_classes_for_a_factor_and_says_so(tmp_path, capsys):
+    images = np.random.default_rng(0).integers(0, 256, size=(40, 8, 8), dtype=np.uint8)
+    np.savez(tmp_path / "own.npz", images=images, labels=np.arange(40) % 3)
+    out, words = tmp_path / "run", ["--net", "mlp:width=8", "--steps", 2, "--progress", "none"]
+    assert unbraid("train", "vae", "--data", tmp_path / "own.npz", *words, "--out", out) == 0
+    assert unbraid("evaluate", out, "--metrics", "mig", "--train", 50) == 0
+    assert set(json.loads((out / "scores.json").read_text())["scores"]) == {"mig"}
+    assert unbraid("evaluate", out, "--train", 50) == 0
+    assert "knows: the class of each image" in capsys.readouterr().out
+
+
+def test_scores_for_sharing_do_not_say_where_they_lay(tmp_path):
+    np.savez(tmp_path / "own.npz", images=np.zeros((40, 8, 8), dtype=np.uint8))
+    out, words = tmp_path / "run", ["--net", "mlp:width=8", "--steps", 2, "--progress", "none"]
+    assert unbraid("train", "vae", "--data", tmp_path / "own.npz", *words, "--out", out) == 0
+    assert unbraid("evaluate", out, "--measures", "summary") == 0
+    told = (out / "scores.json").read_text()
+    assert (json.loads(told)["run"], json.loads(told)["data"]) == ("run", "own.npz")
+    assert str(tmp_path) not in told
+    for data in ("own.npz", str(tmp_path / "own.npz")):  # earlier versions wrote the whole path
+        (out / "scores.json").write_text(json.dumps(json.loads(told) | {"data": data}))
+        assert unbraid("report", out) == 0
+        assert "was measured on" not in (out / "report.html").read_text()
 
 
 def test_a_grid_with_every_factor_fixed_is_evaluated_and_reported(tmp_path, capsys):

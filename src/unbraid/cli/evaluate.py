@@ -132,6 +132,7 @@ def _evaluate_run(
     from unbraid.evaluation import Disentanglement, Summary, measure, representations_of
     from unbraid.files import write_json
     from unbraid.metrics import METRICS, allowed_metrics, impossible_metrics
+    from unbraid.sharing import last_name
     from unbraid.training import open_run
 
     run = open_run(path)
@@ -165,13 +166,14 @@ def _evaluate_run(
     stored = dict(others)
     if rest := tuple(row for row in rows if row[0]["representation"] != representation):
         stored["disentanglement"] = replace(answers["disentanglement"], rows=rest)
+    # What is written is for sharing, so it does not say where runs and data lay.
     result = _with_earlier(
         path,
         {
-            "run": str(path),
+            "run": path.resolve().name,
             "step": run.info["step"],
             "representation": representation,
-            "data": dataset.name,
+            "data": last_name(dataset.name),
             "seed": seed,
             "fingerprint": _fingerprint(run, dataset),
             "summary": None if summary is None else summary.to_json(),

@@ -15,6 +15,7 @@ from unbraid.errors import UsageError
 from unbraid.metrics import Score
 from unbraid.reading import TEXT, parse_csv, read_bytes, read_json
 from unbraid.report.page.measures import StoredAnswer, answers_in, answers_of_a_study
+from unbraid.sharing import last_name
 from unbraid.study import EVALUATION, own_scores
 from unbraid.training import CHECKPOINT, EVALUATIONS, HISTORY, INFO
 
@@ -211,7 +212,7 @@ def _evaluated(path: Path) -> tuple[Stored, tuple[StoredAnswer, ...]]:
         scores,
         str(record.get("representation", "mean")),
         step if isinstance(step, int) else None,
-        None if record.get("data") is None else str(record["data"]),
+        None if record.get("data") is None else last_name(str(record["data"])),
         summary if isinstance(summary, dict) else {},
     )
     return stored, answers_in(record, "scores.json")

@@ -16,6 +16,7 @@ from unbraid.report.page.folder import Folder, Gap
 from unbraid.report.page.measures import StoredAnswer
 from unbraid.report.page.predictions import Predicted, see_predictions
 from unbraid.report.traversal import Traversal, traverse
+from unbraid.sharing import last_name
 from unbraid.training import CHECKPOINT, Run, open_run
 
 __all__ = ["QUICK", "Choices", "Look", "look"]
@@ -67,8 +68,12 @@ class Look:
     @property
     def answers(self) -> tuple[StoredAnswer, ...]:
         """What lies there of measures on the data that the page looks at."""
-        shown = self.folder.data if self.dataset is None else self.dataset.name
-        return tuple(one for one in self.folder.answers if (one.data or self.folder.data) == shown)
+        return tuple(one for one in self.folder.answers if last_name(one.data or self.folder.data) == self.data)
+
+    @property
+    def data(self) -> str:
+        """The name of the data that the page looks at, without the folder they lie in."""
+        return last_name(self.folder.data if self.dataset is None else self.dataset.name)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -109,9 +114,8 @@ def _use_stored(found: Look, choices: Choices) -> None:
     stored = found.folder.stored
     if stored is None:
         return
-    shown = found.folder.data if found.dataset is None else found.dataset.name
-    if stored.data not in (None, shown):  # numbers and factors of other data do not belong beside these pictures
-        why = f"{stored.source} was measured on {stored.data}, and this page looks at {shown}"
+    if stored.data not in (None, found.data):  # numbers and factors of other data do not belong beside these pictures
+        why = f"{stored.source} was measured on {stored.data}, and this page looks at {found.data}"
         found.folder.gaps.append(Gap("stored scores of these data", why))
         return
     stale = stored.step is not None and found.folder.step is not None and stored.step != found.folder.step
