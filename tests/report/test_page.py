@@ -281,6 +281,7 @@ def test_own_images_without_factors_get_the_sections_that_apply(tmp_path):
     assert {"Reconstructions", "What the latents do", "Active latents"} <= set(headings)
     assert not {"Scores", "Each factor and its latent", "Which latent knows which factor"} & set(headings)
     assert "Missing" not in page.text
+    assert "factor" not in page.text  # captions speak of what there is
 
 
 def test_runs_are_compared_by_what_differs(scored, broken_run):

@@ -2,12 +2,14 @@
 
 import json
 import shutil
+from pathlib import Path
 
 import pytest
 
 from unbraid.report.page import Choices, write_report
 
 WALK = ".walks .frames"
+STUDY = Path(__file__).parent.parent / "study" / "study-0.1"
 
 
 @pytest.fixture(scope="module")
@@ -100,6 +102,26 @@ def test_bars_of_scores_are_whole_on_a_phone(visit, address):
     frame = page.locator("#scores .scroll")
     assert page.locator("#scores svg").count() >= 2
     assert frame.evaluate("frame => frame.scrollWidth <= frame.clientWidth")
+
+
+def test_the_tables_of_a_study_are_readable_on_a_phone(visit, tmp_path):
+    """They scroll in their frames, and what a row is about stays in sight."""
+    shutil.copytree(STUDY, tmp_path / "study")
+    page = visit(write_report([tmp_path / "study"], tmp_path / "study.html").as_uri(), width=360, height=640)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    frame = page.locator("#runs .scroll")
+    assert frame.evaluate("frame => frame.scrollWidth > 2 * frame.clientWidth && frame.clientHeight <= 640")
+    place = "frame => frame.querySelector('tbody td').getBoundingClientRect().x"
+    before = frame.evaluate(place)
+    frame.evaluate("frame => frame.scrollTo(300, 0)")
+    assert frame.evaluate("frame => frame.scrollLeft") == 300
+    assert frame.evaluate(place) == before
+    means = page.locator("#measured .scroll")
+    means.evaluate("frame => frame.scrollTo(0, 200)")
+    assert means.evaluate("frame => frame.scrollTop") == 200
+    assert means.evaluate("frame => frame.querySelector('th').getBoundingClientRect().y") == pytest.approx(
+        means.evaluate("frame => frame.getBoundingClientRect().y"), abs=1
+    )
 
 
 def test_tables_sort_by_a_click_and_back(visit, comparison):

@@ -22,21 +22,23 @@ RUN = {
         arrow keys, to read values."""
     ),
     "reconstructions": _text(
-        """Images of the data set, and under each what the decoder makes of its mean code. Look for what is lost: a
-        factor that is wrong or blurred in the lower image is one that the code does not carry."""
+        """Images of the data set, and under each what the decoder makes of its mean code. Look for what is lost:
+        what is wrong or blurred in the lower image is what the code does not carry."""
     ),
     "walks": _text(
         """One latent moves, the others stay; each walk starts from the code of one image and goes through the middle
-        98 % of where this latent lies for the data. Sorted by KL, the information that a latent carries; in blue the
-        factor it is matched with, where they correlate by more than a half. Look for rows that change one thing only:
-        that came apart. Two rows that change the same thing, or a row that changes two, did not. Move over a row to
-        scrub it, or use the arrow keys on it; space plays."""
+        98 % of where this latent lies for the data. Look for rows that change one thing only: that came
+        apart. Two rows that change the same thing, or a row that changes two, did not. Move over a row to scrub it, or
+        use the arrow keys on it; space plays."""
     ),
+    "by_kl": "Sorted by KL, the information that a latent carries.",
+    "by_spread": "Sorted by how much the codes of images differ in a latent.",
+    "matched": "In blue the factor that a latent is matched with, where they correlate by more than a half.",
     "latents": _text(
         """How much information each latent carries about the image. Above {active} nats a latent counts as active;
-        grey ones are dead and equal to the prior. Look at how many are active: fewer than there are factors means
-        that some factor was given up or shares a latent."""
+        grey ones are dead and equal to the prior. Look at how many are active."""
     ),
+    "too_few": "Fewer than there are factors means that some factor was given up or shares a latent.",
     "matrices": _text(
         """Rows are latents, most informative first; columns are factors. A representation that came apart has one
         strong cell in each column and no two in a row. Two strong cells in a row: one latent mixes two factors. Two
@@ -54,6 +56,9 @@ RUN = {
         settings, which can lie well below 1. Look at how much of the way to the tick is filled, and do not trust one
         score alone: they disagree about what it means to come apart. A value above its ceiling is no error: where an
         estimator favours other codes (few samples, bins), a perfect one gets less."""
+    ),
+    "plain_scores": _text(
+        """What can be said of the codes alone. For scores of what they know, data need factors or labels."""
     ),
     "measures": _text(
         """What else was asked of this run, and under which condition. `unbraid evaluate --measures NAME` adds to it."""
@@ -100,8 +105,9 @@ COMPARED = {
     ),
     "latents": _text(
         """KL of each latent in nats, largest first; grey ones are dead. A stronger penalty closes latents one by one:
-        look at how many stay, and whether there are as many as factors."""
+        look at how many stay."""
     ),
+    "too_few": "Fewer than there are factors means that some factor was given up or shares a latent.",
     "matrices": _text(
         """Mutual information of each latent with each factor, in nats; shades are scaled to each run's own largest
         value. One strong cell per column and no two in a row is how it looks when factors came apart."""

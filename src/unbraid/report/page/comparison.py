@@ -190,13 +190,8 @@ def _latents(looks: Sequence[Look], names: Sequence[str]) -> Section | None:
     ]
     if not charts:
         return None
-    return section(
-        "Active latents",
-        figure(
-            COMPARED["latents"],
-            tag("div", charts, class_="grid"),
-        ),
-    )
+    told = COMPARED["latents"] + (f" {COMPARED['too_few']}" if any(one.names for one in looks) else "")
+    return section("Active latents", figure(told, tag("div", charts, class_="grid")))
 
 
 def _matrices(looks: Sequence[Look], names: Sequence[str]) -> Section | None:

@@ -65,7 +65,8 @@ def traversals(look: Look) -> Section | None:
         text = f"{look.codes.shape[1]:,} latents are too many to walk through one by one on a page."
         return section("What the latents do", note(text, kind="info"), short="Latents")
     play = tag("button", "Play all", type="button", class_="play-all")
-    return section("What the latents do", figure(RUN["walks"], play, walks(look)), short="Latents")
+    told = [RUN["walks"], RUN["by_spread" if look.kl is None else "by_kl"], *([RUN["matched"]] if look.names else [])]
+    return section("What the latents do", figure(" ".join(told), play, walks(look)), short="Latents")
 
 
 def walks(look: Look, limit: int | None = None, prefix: str = "") -> Html:
@@ -97,7 +98,8 @@ def active_latents(look: Look) -> Section | None:
     """How much each latent carries."""
     if look.kl is None:
         return None
-    return section("Active latents", figure(RUN["latents"].format(active=ACTIVE), kl_bars(look), class_="side"))
+    told = RUN["latents"].format(active=ACTIVE) + (f" {RUN['too_few']}" if look.names else "")
+    return section("Active latents", figure(told, kl_bars(look), class_="side"))
 
 
 def kl_bars(look: Look, title: str = "KL per latent", tone: int = 0) -> Html:

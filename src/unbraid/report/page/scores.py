@@ -20,13 +20,14 @@ def scores_section(look: Look) -> Section | None:
     """The table of a run's scores."""
     if not look.scores:
         return None
+    caption = "scores" if any(math.isfinite(score.ceiling) for score in look.scores.values()) else "plain_scores"
     kinds = {"Score": None, "Value": "num", "Against its ceiling": None}
     head = tag("tr", [tag("th", text, scope="col", class_=kind) for text, kind in kinds.items()])
     rows = [tag("tr", row) for name, score in look.scores.items() for row in _rows(name, score)]
     table = tag(
         "table", tag("caption", "Scores", class_="unseen"), tag("thead", head), tag("tbody", rows), class_="data scores"
     )
-    return section("Scores", figure(f"{RUN['scores']} {look.scores_from}", scroll(table, "Scores")))
+    return section("Scores", figure(f"{RUN[caption]} {look.scores_from}", scroll(table, "Scores")))
 
 
 def _rows(name: str, score: Score) -> list[list[Html]]:

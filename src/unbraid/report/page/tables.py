@@ -91,7 +91,8 @@ def data_table(
         class_="filter",
         aria_label="Filter rows",
     )
-    return tag("div", box, tag("p", f"{len(rows):,} rows", class_="count", aria_live="polite"), scroll(table, title))
+    count = tag("p", f"{len(rows):,} rows", class_="count", aria_live="polite")
+    return tag("div", box, count, scroll(table, title, long=True))
 
 
 def _fixed(value: float, digits: int) -> str:
@@ -121,6 +122,9 @@ def _cell(value: object, right: bool, digits: int) -> Html:
     return tag("td", text, class_="num" if right else None, data_key=sort)
 
 
-def scroll(table: Html, title: str) -> Html:
-    """A table in a frame of its own that scrolls where the screen is narrow, by keyboard too."""
-    return tag("div", table, class_="scroll", tabindex=0, role="region", aria_label=title)
+def scroll(table: Html, title: str, *, long: bool = False) -> Html:
+    """A table in a frame of its own that scrolls where the screen is narrow, by keyboard too.
+
+    A ``long`` one is no higher than the screen, and its headings stay in sight.
+    """
+    return tag("div", table, class_="scroll long" if long else "scroll", tabindex=0, role="region", aria_label=title)
