@@ -3,17 +3,32 @@
 import { h, shortly, svg } from "./dom";
 import type { RunData } from "./types";
 
+/** The sentence of `unbraid.metrics.ABOVE`, which the command's tables end with as well. */
+const ABOVE =
+  "above its ceiling: a perfect code gets less there, because the estimator favours other codes (few samples, bins)";
+
 export function about(run: RunData): HTMLElement {
   return h(
     "div",
     { class: "about-run" },
     table("Run", run.facts),
-    run.scores.length
-      ? table("Scores", run.scores.map(([name, value, ceiling]) => [name, shortly(value) + (ceiling === null ? "" : ` of ${shortly(ceiling)}`)]))
-      : null,
+    run.scores.length ? scores(run.scores) : null,
     run.history && run.history.step.length > 1 ? curve(run.history) : null,
     table("Files", run.files.map(([name, bytes]) => [name, bytes === null ? "missing" : `${bytes.toLocaleString("en")} bytes`])),
   );
+}
+
+function scores(found: RunData["scores"]): HTMLElement {
+  const above = (value: number, ceiling: number | null) => ceiling !== null && +value.toFixed(3) > +ceiling.toFixed(3);
+  const section = table(
+    "Scores",
+    found.map(([name, value, ceiling]) => [
+      name,
+      shortly(value) + (above(value, ceiling) ? "*" : "") + (ceiling === null ? "" : ` of ${shortly(ceiling)}`),
+    ]),
+  );
+  if (found.some(([, value, ceiling]) => above(value, ceiling))) section.append(h("p", { class: "hint" }, `* ${ABOVE}`));
+  return section;
 }
 
 function table(title: string, rows: [string, string][]): HTMLElement {

@@ -2,6 +2,7 @@
 
 import functools
 import http.server
+import json
 import shutil
 from threading import Thread
 
@@ -12,6 +13,7 @@ from PIL import Image
 
 from unbraid import objectives
 from unbraid.data import load
+from unbraid.metrics import ABOVE, Score
 from unbraid.report.explorer import run_site, write_site
 from unbraid.training import train
 
@@ -57,6 +59,18 @@ def shown(page, canvas="#picture") -> np.ndarray:
 
 def drawn(run, row) -> np.ndarray:
     return run.decode(np.asarray(row, np.float32)[None])[0, :, :, 0].astype(int)
+
+
+def test_the_page_explains_a_score_above_its_ceiling(broken_run, serving, visit):
+    path = broken_run()
+    scores = [Score("sap", 0.43, 0.27), Score("mig", 0.5, 0.9)]
+    (path / "scores.json").write_text(json.dumps({"scores": {score.name: score.to_json() for score in scores}}))
+    page = visit(serving(run_site(path, images=4, sample=100)).url)
+    page.get_by_role("tab", name="About").click()
+    text = page.locator(".about-run").inner_text()
+    assert "0.430* of 0.270" in text
+    assert "0.500 of 0.900" in text
+    assert f"* {ABOVE}" in text
 
 
 @pytest.mark.parametrize("name", ["small_run", "conv_run"])

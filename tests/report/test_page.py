@@ -10,7 +10,7 @@ from page_checks import check_page
 from unbraid import objectives
 from unbraid.data import load
 from unbraid.errors import UsageError
-from unbraid.metrics import Score
+from unbraid.metrics import ABOVE, Score
 from unbraid.report.page import Choices, make_report, write_report
 from unbraid.report.page.folder import train_command
 from unbraid.training import train
@@ -298,6 +298,17 @@ def test_runs_are_compared_by_what_differs(scored, broken_run):
     assert page.text.count("checkpoint.safetensors is missing") == 1
     shown = {a["data-score"] for a in page.all("td") if "data-score" in a}
     assert shown == set(json.loads((scored / "scores.json").read_text())["scores"])
+
+
+def test_a_comparison_explains_a_value_above_its_ceiling_and_marks_no_other(scored, tmp_path):
+    shutil.copytree(scored, tmp_path / "other")
+    record = json.loads((scored / "scores.json").read_text())
+    for value, explained in ((0.27, False), (0.43, True)):
+        record["scores"] = {"sap": Score("sap", value, 0.27).to_json(), "mig": Score("mig", 0.5, 0.9).to_json()}
+        (tmp_path / "other" / "scores.json").write_text(json.dumps(record))
+        page = check_page(make_report([scored, tmp_path / "other"], choices=FAST))
+        assert ("0.43*" in page.text, f"* {ABOVE}" in page.text) == (explained, explained)
+        assert "0.5*" not in page.text
 
 
 def test_the_file_is_written_where_one_expects_it(scored, tmp_path):

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from unbraid.evaluation import title
-from unbraid.metrics import METRICS
+from unbraid.metrics import ABOVE, METRICS, above_ceiling
 from unbraid.report.page.axes import number
 from unbraid.report.page.captions import COMPARED
 from unbraid.report.page.charts import Series, dot_rows, legend
@@ -110,7 +110,7 @@ def _scores(looks: Sequence[Look], names: Sequence[str]) -> Section | None:
     shown = [name for name in METRICS if any(name in (one.scores or {}) for one in looks)]
     if not shown:
         return None
-    rows, dots = [], []
+    rows, dots, exceeded = [], [], False
     for name in shown:
         found = [(one.scores or {}).get(name) for one in looks]
         values = [math.nan if score is None else score.value for score in found]
@@ -118,16 +118,19 @@ def _scores(looks: Sequence[Look], names: Sequence[str]) -> Section | None:
         sign = 1 if METRICS[name].higher_is_better else -1
         known_values = [sign * value for value in values if math.isfinite(value)]
         best = max(known_values) if len(known_values) > 1 else math.nan
+        above = [score is not None and above_ceiling(score, 3) for score in found]
+        exceeded |= any(above)
         cells = [
             tag(
                 "td",
                 number(value),
+                "*" if marked else None,
                 tag("span", " (best)", class_="unseen") if sign * value == best else None,
                 class_="num best" if sign * value == best else "num",
                 data_score=name,
                 data_value=repr(value),
             )
-            for value in values
+            for value, marked in zip(values, above, strict=True)
         ]
         bound = "lower is better" if sign < 0 else number(max(ceilings)) if ceilings else "-"
         head = tag("th", title(name), scope="row", title=METRICS[name].about)
@@ -152,7 +155,7 @@ def _scores(looks: Sequence[Look], names: Sequence[str]) -> Section | None:
     return section(
         "Scores",
         figure(
-            f"{COMPARED['scores']} {sources}",
+            f"{COMPARED['scores']} {sources}" + (f" * {ABOVE}." if exceeded else ""),
             tag(
                 "div",
                 dot_rows(dots, "Scores", range(len(looks))) if dots else None,

@@ -72,7 +72,7 @@ def tiles(look: Look) -> Html:
     for name in ("mig", "dci", "mcc"):
         if look.scores and name in look.scores:
             score = look.scores[name]
-            word = "above" if above_ceiling(score) else "of"
+            word = "above" if above_ceiling(score, 3) else "of"
             bound = "" if math.isnan(score.ceiling) else f"{word} {number(score.ceiling)}"
             shown.append((title(name), number(score.value), bound))
     return tag(

@@ -50,7 +50,7 @@ def _row(name: str, value: float, ceiling: float, heading: str = "") -> list[Htm
     entry = METRICS.get(name)
     about = "" if entry is None else entry.about
     bound = "" if math.isnan(ceiling) else f" of {number(ceiling)}"
-    if math.isfinite(ceiling) and round(value, 2) > round(ceiling, 2):
+    if math.isfinite(ceiling) and round(value, 3) > round(ceiling, 3):
         bound = f" above {number(ceiling)}"
     low = entry.range[0] if entry is not None and math.isfinite(entry.range[0]) else 0.0
     if entry is not None and not math.isfinite(entry.range[1]):
