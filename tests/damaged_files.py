@@ -1,7 +1,7 @@
-"""Damage files of every kind and read them, each in a process of its own: ``python damaged_files.py COUNT SEED``.
+"""Damage files of every kind and read them, in a process apart: ``python damaged_files.py COUNT SEED``.
 
-Prints one JSON object: how many were read all the same, how many were refused, the most memory of any reader, and what
-ended otherwise, which should be nothing.
+Prints one JSON object: how many were read all the same, how many were refused, the most memory of a reader, the slowest
+file, and what ended otherwise, which should be nothing.
 """
 
 import contextlib
@@ -25,6 +25,7 @@ import h5py
 import numpy as np
 from PIL import Image
 
+from unbraid import objectives
 from unbraid.cli.app import main
 from unbraid.data import load
 from unbraid.data.files.folder import from_folder
@@ -40,7 +41,8 @@ from unbraid.engines import InlineEngine
 from unbraid.errors import UsageError
 from unbraid.evaluation import read_rows, read_share
 from unbraid.plugins import import_file
-from unbraid.report.page.folder import read_folder
+from unbraid.report.explorer import run_site
+from unbraid.report.page.build import make_report
 from unbraid.selection import Population, evolve, open_evolution
 from unbraid.study import begin_study, make_table, open_study, read_study
 from unbraid.study.stages import evaluate_index, train_index
@@ -102,10 +104,11 @@ def run_cases(place: Path) -> list[Case]:
         _ = open_run(run).model
 
     def page() -> None:
-        read_folder(run)
+        make_report([run])
+
+    objective = objectives.make("vae", {"net": "mlp:width=8", "latents": 2})
 
     def go_on() -> None:
-        objective = open_run(run).objective
         train(objective, load("dots"), out=run, steps=6, batch_size=8, log_every=2, progress="none")
 
     def table() -> None:
@@ -127,6 +130,8 @@ def run_cases(place: Path) -> list[Case]:
         (run / "history.csv", go_on),
         (run / "history.csv", lambda: open_run(run).history()),
         (run / "scores.json", page),
+        (run / "scores.json", lambda: run_site(run, images=4, sample=64)),
+        (run / "run.json", page),
         (scores[0], lambda: read_rows(scores[0])),
         (shares[0], lambda: read_share(shares[0])),
         (measured / "evaluation.json", table),
@@ -246,30 +251,63 @@ def _other_type(content: bytes, rng: random.Random) -> bytes:
     return json.dumps(tree).encode()
 
 
-def read_apart(read: Callable[[], object], said: Path) -> tuple[str, int]:
-    """How reading ends in a process of its own, and the most memory it took."""
-    child = os.fork()
-    if child == 0:
-        code = 3
-        try:
-            for stream in (1, 2):
-                os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
-            used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-            resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, used + MEMORY))
-            resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))  # at work
-            signal.alarm(6 * SECONDS)  # waiting, on a busy machine
-            read()
-            code = 0
-        except UsageError as error:
-            code = 1 if str(error) and "\n" not in str(error) else 3
-        except BaseException:
-            said.write_text(traceback.format_exc())
-        os._exit(code)
-    _, status, usage = os.wait4(child, 0)
-    if os.WIFSIGNALED(status):
-        return f"signal {os.WTERMSIG(status)}", usage.ru_maxrss * 1024
-    words = {0: "read", 1: "refused"}.get(os.WEXITSTATUS(status))
-    return words or said.read_text()[-1500:], usage.ru_maxrss * 1024
+def work(cases: list[Case], content: dict[Path, bytes], place: Path, seed: int, numbers: range) -> None:
+    """Damage one file after the other and read it; each end is written down, so that a death shows where it was."""
+    for stream in (1, 2):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, used + MEMORY))
+    with (place.parent / f"{place.name}.said").open("a", buffering=1, encoding="utf-8") as said:
+        for number in numbers:
+            path, read = cases[number % len(cases)]
+            if number >= 0:
+                path.write_bytes(damaged(content[path], random.Random(f"{seed} {number}"), path.name))
+            signal.setitimer(signal.ITIMER_PROF, SECONDS)  # at work
+            signal.setitimer(signal.ITIMER_REAL, 6 * SECONDS)  # waiting, on a busy machine
+            began, end = time.process_time(), "read"
+            try:
+                read()
+            except UsageError as error:
+                end = "refused" if str(error) and "\n" not in str(error) else f"said {str(error)!r}"
+            except BaseException:
+                end = traceback.format_exc()[-1500:]
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            print(json.dumps([number, end, time.process_time() - began]), file=said)
+            restore(place, content)
+
+
+def work_apart(
+    cases: list[Case], content: dict[Path, bytes], place: Path, seed: int, numbers: range
+) -> tuple[list[tuple[int, str, float]], int]:
+    """How reading each ends (number, end, seconds at work) in other processes, and the most memory they took.
+
+    One process reads one file after the other; another goes on where it dies.
+    """
+    said, most, begin = place.parent / f"{place.name}.said", 0, numbers.start
+    said.write_text("")
+    while begin < numbers.stop:
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                work(cases, content, place, seed, range(begin, numbers.stop))
+                code = 0
+            finally:
+                os._exit(code)
+        _, status, usage = os.wait4(child, 0)
+        most = max(most, usage.ru_maxrss * 1024)
+        ends = [json.loads(line) for line in said.read_text(encoding="utf-8").splitlines()]
+        begin = numbers.start + len(ends)
+        if status != 0:
+            how = f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else "the process failed"
+            with said.open("a", encoding="utf-8") as file:
+                print(json.dumps([begin, how, 0.0]), file=file)
+            begin += 1
+            restore(place, content)
+    found = [json.loads(line) for line in said.read_text(encoding="utf-8").splitlines()]
+    said.unlink()
+    return [(number, end, seconds) for number, end, seconds in found], most
 
 
 def restore(folder: Path, content: dict[Path, bytes]) -> None:
@@ -297,23 +335,16 @@ def main_loop(count: int, seed: int) -> dict[str, object]:
         assert os.waitpid(builder, 0)[1] == 0
         cases = run_cases(place) + data_cases(place)
         content = {path: path.read_bytes() for path in place.rglob("*") if path.is_file() and not path.is_symlink()}
-        ends, wrong, most, slowest = Counter(), [], 0, 0.0
-        for path, read in cases:
-            end, _ = read_apart(read, place.parent / f"said-{os.getpid()}")
-            assert end == "read", (path, end)
-            restore(place, content)
-        for number in range(count):
-            path, read = cases[number % len(cases)]
-            rng = random.Random(f"{seed} {number}")
-            path.write_bytes(damaged(content[path], rng, path.name))
-            began = time.monotonic()
-            end, memory = read_apart(read, place.parent / f"said-{os.getpid()}")
-            most, slowest = max(most, memory), max(slowest, time.monotonic() - began)
-            ends[end if end in ("read", "refused") else "otherwise"] += 1
-            if end not in ("read", "refused"):
-                wrong.append(f"{number}: {path.relative_to(place)}: {end}")
-            restore(place, content)
-    return {**ends, "files": len(cases), "memory": most, "seconds": round(slowest, 1), "wrong": wrong}
+        # Whole files first, with negative numbers: these must be read, and what is slow the first time is done.
+        found, most = work_apart(cases, content, place, seed, range(-len(cases), count))
+        whole, found = found[: len(cases)], found[len(cases) :]
+        names = [str(path.relative_to(place)) for path, _ in cases]
+        assert {end for _, end, _ in whole} == {"read"}, [(names[n], end) for n, end, _ in whole if end != "read"]
+        ends = Counter(end if end in ("read", "refused") else "otherwise" for _, end, _ in found)
+        wrong = [f"{n}: {names[n % len(cases)]}: {end}" for n, end, _ in found if end not in ("read", "refused")]
+        slowest, number = max((seconds, n) for n, _, seconds in found)
+        slow = f"{slowest:.1f} s: {number}: {names[number % len(cases)]}"
+    return {**ends, "files": len(cases), "memory": most, "slowest": slow, "wrong": wrong}
 
 
 if __name__ == "__main__":

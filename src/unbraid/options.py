@@ -1,12 +1,13 @@
 """Names with options written into them, as on the command line: ``name:key=value,key=value``."""
 
+import contextlib
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from unbraid.errors import UsageError, unknown_name
 
@@ -104,8 +105,12 @@ def check_options(
 def _parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
     try:
         return dict(inspect.signature(function, eval_str=True).parameters)
-    except NameError:  # a type that is imported for the type checker only
-        return dict(inspect.signature(function).parameters)
+    except NameError:  # a type that is imported for the type checker only, or known where a base class is defined
+        found = dict(inspect.signature(function).parameters)
+    with contextlib.suppress(NameError):
+        hints = get_type_hints(function)
+        found |= {name: p.replace(annotation=hints[name]) for name, p in found.items() if name in hints}
+    return found
 
 
 def _fitting(what: str, name: str, value: Any, annotation: Any) -> Any:

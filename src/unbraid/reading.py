@@ -14,11 +14,12 @@ import json
 import os
 import stat
 import tarfile
+import tokenize
 import tomllib
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from math import prod
+from math import isfinite, prod
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -77,6 +78,7 @@ _FAULTS = (
     csv.Error,
     zipfile.BadZipFile,
     tarfile.TarError,
+    tokenize.TokenError,  # numpy, of the header of an array
 )
 
 
@@ -143,9 +145,13 @@ def parse_json(text: str | bytes, source: str | Path, *, remedy: str = AGAIN) ->
 def read_json(
     path: Path, form: Mapping[str, Any] | None = None, *, remedy: str = "was it edited or copied half-way?"
 ) -> dict[str, Any]:
-    """A JSON object of the form that :func:`check_form` knows."""
+    """A JSON object of the form that :func:`check_form` knows.
+
+    Its numbers are finite, and the whole ones fit into 64 bits: what tables and further files can hold.
+    """
     try:
-        content = json.loads(read_text(path, remedy=remedy))
+        text = read_text(path, remedy=remedy)
+        content = json.loads(text, parse_int=_whole, parse_float=_finite, parse_constant=_finite)
     except (ValueError, RecursionError) as error:
         if isinstance(error, UsageError):
             raise
@@ -154,6 +160,18 @@ def read_json(
         raise UsageError(f"{path} holds {type(content).__name__}, expected a JSON object; {remedy}")
     check_form(content, form or {}, path, remedy=remedy)
     return content
+
+
+def _whole(word: str) -> int:
+    if len(word) > 20 or not -(1 << 63) <= (number := int(word)) < 1 << 63:
+        raise ValueError(f"{word[:40]} does not fit into 64 bits")
+    return number
+
+
+def _finite(word: str) -> float:
+    if not isfinite(number := float(word)):
+        raise ValueError(f"{word[:40]} is no finite number")
+    return number
 
 
 def check_form(content: Any, form: Any, source: str | Path, key: str = "", *, remedy: str = AGAIN) -> None:

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
-from unbraid.errors import UsageError, unknown_name
-from unbraid.options import Named
+from unbraid.errors import UsageError
+from unbraid.options import Named, check_options
 from unbraid.problem import Problem
 from unbraid.registry import Registry
 
@@ -252,12 +252,9 @@ def make(name: str, options: dict[str, Any] | None = None) -> Objective:
     2
     """
     cls = get(name)
-    known = [field.name for field in dataclasses.fields(cls)]
-    for key in options or {}:
-        if key not in known:
-            raise unknown_name(f"option of objective {name!r}:", key, known)
+    found = check_options(f"objective {name!r}", cls, options or {})
     # JSON knows lists only.
-    return cls(**{key: tuple(value) if isinstance(value, list) else value for key, value in (options or {}).items()})
+    return cls(**{key: tuple(value) if isinstance(value, list) else value for key, value in found.items()})
 
 
 def check_not_negative(objective: Objective, *fields: str) -> None:

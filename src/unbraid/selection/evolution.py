@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from unbraid.errors import UsageError
 from unbraid.files import write_json
-from unbraid.reading import read_json, understood
+from unbraid.options import check_options
+from unbraid.reading import check_form, read_json, understood
 from unbraid.selection.exploit import best_first
 from unbraid.selection.hyperparameters import Hyperparameters, Range
 from unbraid.selection.population import Member, Population, Replacement, Result, converged, founders, grown, select
@@ -26,14 +27,16 @@ RECORD = "evolution.json"
 _RESULT = {
     "member": int,
     "score": float,
-    "per_model": list,
+    "per_model": [float],
     "runs": [str],
     "hyperparameters": dict,
     "start": list | None,
+    "diverged?": bool,
     "error?": str | None,
     "steps": int,
     "retries?": int,
 }
+_REPLACEMENT = {"loser": int, "winner": int, "old": dict, "new": dict, "loser_score": float, "winner_score": float}
 _FORM = {
     "population": dict,
     "seed": int,
@@ -236,6 +239,7 @@ def open_evolution(folder: str | Path) -> Evolution:
     remedy = "put back a copy, or give the population a new folder"
     with understood(path / RECORD, remedy):
         stored = read_json(path / RECORD, _FORM, remedy=remedy)
+        _check_generations(stored, path / RECORD, remedy)
         return Evolution(
             path,
             _population(stored["population"]),
@@ -246,7 +250,26 @@ def open_evolution(folder: str | Path) -> Evolution:
         )
 
 
+def _check_generations(stored: dict[str, Any], path: Path, remedy: str) -> None:
+    """Refuse generations that cannot have come one after the other, and values that fit into no table."""
+    alive, known = set(range(_population(stored["population"]).size)), set[tuple[int, int]]()
+    for number, generation in enumerate(stored["generations"]):
+        results, survivors = generation["results"], set(generation["survivors"])
+        events = generation["replacements"] or []
+        check_form(events, [_REPLACEMENT], path, f"generations[{number}].replacements", remedy=remedy)
+        for values in [entry["hyperparameters"] for entry in results] + [e[k] for e in events for k in ("old", "new")]:
+            check_form(values, dict.fromkeys(values, float), path, f"generations[{number}].hyperparameters")
+        starts = {tuple(entry["start"]) for entry in results if entry["start"] is not None}
+        pairs = {event[side] for event in events for side in ("loser", "winner")}
+        counted = all(len(entry["per_model"]) in (0, len(entry["runs"])) for entry in results if entry["runs"])
+        members = sorted(entry["member"] for entry in results)
+        if members != sorted(alive) or not pairs <= survivors <= alive or not starts <= known or not counted:
+            raise UsageError(f"{path}: generation {number} does not follow from the one before it; {remedy}")
+        alive, known = survivors, known | {(number, member) for member in members}
+
+
 def _population(stored: dict[str, Any]) -> Population:
+    stored = check_options("a population", Population, stored)
     ranges = stored["ranges"]
     if ranges is not None:
         ranges = {name: Range(**{**entry, "values": tuple(entry["values"])}) for name, entry in ranges.items()}

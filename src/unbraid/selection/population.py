@@ -70,6 +70,8 @@ class Population:
         for name, least in (("size", 1), ("models", 1), ("generations", 1), ("halving", 1), ("retries", 0)):
             if getattr(self, name) < least:
                 raise UsageError(f"{name} must be at least {least}, got {getattr(self, name)}")
+        if self.size > 1_000_000:
+            raise UsageError(f"size must be at most 1,000,000, got {self.size}")
         if not 0 < self.fraction <= 0.5:
             raise UsageError(f"fraction must lie above 0 and be at most 0.5, got {self.fraction}")
         if self.size // self.halving < 1:

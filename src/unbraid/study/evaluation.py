@@ -76,11 +76,12 @@ def is_evaluated(run: Path, evaluations: Sequence[Evaluation]) -> bool:
     for entry in stored:
         entry.pop("answers")
     files = [answer["file"] for entry in record["measures"] for answer in entry["answers"]]
-    return (
-        stored == [_asked(entry) for entry in evaluations]
-        and record["step"] == read_json(run / "run.json", {"step": int})["step"]
-        and all((run / FOLDER / name).is_file() for name in files if name is not None)
-    )
+    with understood(run / EVALUATION, _ANEW):  # a name may be too long for the system
+        return (
+            stored == [_asked(entry) for entry in evaluations]
+            and record["step"] == read_json(run / "run.json", {"step": int})["step"]
+            and all((run / FOLDER / name).is_file() for name in files if name is not None)
+        )
 
 
 def _record(run: Path) -> dict[str, Any]:

@@ -129,8 +129,9 @@ def _check_same(folder: Path, info: dict[str, Any], asked: dict[str, Any], defau
             continue  # an earlier version did not write it down
         if key == "stream" and value != stored[key]:
             words = {"own": "an own stream, which a folder cannot hold", "usual": "the objective's usual batches"}
+            found = words.get(stored[key], f"a stream {stored[key]!r}")
             raise UsageError(
-                f"{folder} holds a run on {words[stored[key]]}, now asked for {words[value].partition(',')[0]}. Pass "
+                f"{folder} holds a run on {found}, now asked for {words[value].partition(',')[0]}. Pass "
                 f"the stream it was begun with (stream=...), if any. {_OTHERWISE}"
             )
         if stored.get(key, defaults.get(key)) != value and key in _FINGERPRINTS:

@@ -18,7 +18,7 @@ from unbraid import objectives
 from unbraid.data import Dataset, load
 from unbraid.errors import UsageError, unknown_name
 from unbraid.objectives import ABILITIES, Objective, Problem
-from unbraid.reading import check_form, read_json
+from unbraid.reading import check_form, read_json, understood
 from unbraid.training import numerics
 from unbraid.training.checkpoint import check_step, load_model, read_step
 from unbraid.training.classify import Classify
@@ -34,6 +34,7 @@ INFO, CHECKPOINT = "run.json", "checkpoint.safetensors"
 HISTORY, EVALUATIONS = "history.csv", "evaluations.csv"
 
 
+_EDITED = "was it edited?"
 _RECORD = {
     "objective": {"name": str, "options": dict, "module?": str},
     "data": {
@@ -50,6 +51,7 @@ _RECORD = {
     "seed": int,
     "batch_size?": int,
     "log_every?": int,
+    "stream?": str,
     "status": str,
     "step": int,
     "seconds": float,
@@ -100,9 +102,11 @@ class Run:
         """The objective with the hyperparameters of this run."""
         entry = self.info["objective"]
         try:
-            return objectives.make(entry["name"], entry["options"])
+            with understood(self.path / INFO, _EDITED):
+                return objectives.make(entry["name"], entry["options"])
         except UsageError as error:
-            raise UsageError(f"{error} (this run's objective was defined in module {entry['module']!r})") from error
+            home = f" (this run's objective was defined in module {entry['module']!r})" if "module" in entry else ""
+            raise UsageError(f"{error}{home}") from error
 
     @cached_property
     def problem(self) -> Problem:
@@ -124,7 +128,9 @@ class Run:
         numerics.setup()
         # The first to ask may be in inference mode; weights made there could never be differentiated through.
         with torch.inference_mode(False):
-            model = self.objective.make_model(self.problem, torch.Generator().manual_seed(0))
+            objective = self.objective
+            with understood(self.path / INFO, _EDITED):
+                model = objective.make_model(self.problem, torch.Generator().manual_seed(0))
             load_model(self.path / CHECKPOINT, model)
             check_step(self.path / CHECKPOINT, read_step(self.path / CHECKPOINT), self.info)
             return model.to(self.device).eval()

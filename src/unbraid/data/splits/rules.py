@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any, Literal
 
 from unbraid.data.splits.value_sets import ValueSets
 from unbraid.errors import UsageError, unknown_name
+from unbraid.reading import read_json
 
 __all__ = ["Rule", "read_rule"]
 
@@ -83,12 +83,9 @@ def _values(name: str, word: str, values: Any, size: int) -> tuple[int, ...]:
 
 def _from_file(path: Path) -> Mapping[str, Any]:
     try:
-        found = json.loads(path.read_text())
-    except (OSError, ValueError) as error:
+        return read_json(path, remedy=_FORM)
+    except UsageError as error:
         raise UsageError(f"split={path}: no JSON file of value sets can be read there ({error})") from error
-    if not isinstance(found, Mapping):
-        raise UsageError(f"split={path} must hold value sets by factor; {_FORM}")
-    return found
 
 
 def _ranges(values: Sequence[int]) -> str:
