@@ -1,6 +1,10 @@
 """The library tries itself on the user's machine, and says so when something is wrong."""
 
 import json
+import signal
+import subprocess
+import sys
+import time
 
 import pytest
 
@@ -13,6 +17,19 @@ def test_the_selftest_passes_here_and_leaves_nothing(tmp_path, capsys):
     told = json.loads(capsys.readouterr().out)
     assert told["ok"]
     assert len(told["checks"]) == 7
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
+def test_an_end_asked_for_leaves_neither_folder_nor_training(tmp_path, number):
+    words = [sys.executable, "-m", "unbraid", "selftest", "--folder", str(tmp_path)]
+    with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        while not list(tmp_path.glob("unbraid-selftest-*/whole/.lock")):
+            assert process.poll() is None
+            time.sleep(0.02)
+        process.send_signal(number)
+        told = process.communicate()[1]
+    assert (process.returncode, told) == (130, "unbraid: interrupted\n")
     assert list(tmp_path.iterdir()) == []
 
 
