@@ -8,7 +8,7 @@ from pathlib import Path
 
 from unbraid.errors import UsageError
 
-__all__ = ["check_path", "quoted", "user_path"]
+__all__ = ["check_path", "quoted", "readable", "user_path"]
 
 
 def quoted(path: str | Path) -> str:
@@ -18,6 +18,15 @@ def quoted(path: str | Path) -> str:
     unbraid evaluate 'my runs/first'
     """
     return shlex.quote(str(path))
+
+
+def readable(name: str) -> str:
+    """The name of a file as text that can be written down, whatever its bytes are.
+
+    >>> print(readable("b\\udcfcro.png"))
+    b\\udcfcro.png
+    """
+    return name.encode("utf-8", "backslashreplace").decode()
 
 
 def check_path(path: str | Path, what: str) -> Path:

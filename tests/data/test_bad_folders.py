@@ -72,3 +72,21 @@ def test_saved_data_are_the_same_when_they_are_loaded(tmp_path, kind):
     assert own.recipe == again.recipe
     with pytest.raises(UsageError, match=r"must end in \.npz"):
         data.save(own, tmp_path / "mine.npy")
+
+
+def test_file_names_that_are_no_text_are_read_and_named_classes_are_refused(tmp_path, monkeypatch):
+    (tmp_path / "flat").mkdir()
+    for number in range(3):
+        Image.fromarray(np.full((8, 8), number, np.uint8)).save(tmp_path / "flat" / f"b\udcff{number}.png")
+    (tmp_path / "flat" / "z\udcfe.png").write_bytes(b"no picture")
+    with pytest.raises(UsageError, match=r"1 of 4 files cannot be read: z\\udcfe.png"):
+        data.from_folder(tmp_path / "flat")
+    monkeypatch.setattr("unbraid.data.files.folder._IN_MEMORY", 0)  # kept on disk under a digest of the names
+    monkeypatch.setenv("UNBRAID_DATA", str(tmp_path / "root"))
+    kept = data.from_folder(tmp_path / "flat", skip_bad=True)
+    assert kept.images(range(3))[:, 0, 0, 0].tolist() == [0, 1, 2]
+    assert "".join(kept.card.traps).encode()  # what stands on the card can be written down
+    (tmp_path / "classes").mkdir()
+    (tmp_path / "flat").rename(tmp_path / "classes" / "k\udcff")
+    with pytest.raises(UsageError, match="its bytes are no UTF-8"):
+        data.from_folder(tmp_path / "classes")

@@ -74,7 +74,7 @@ def from_npz(
     factors and the names of ``classes`` if they have any. Other arrays are ignored.
     Written by ``np.savez`` (not ``savez_compressed``) the images stay on disk and are read batch by batch.
     """
-    path = Path(path)
+    path = user_path(path, "path")
     # Written into a name on the command line a list reads a+b.
     names = names.split("+") if isinstance(names, str) else names
     kinds = cast(list[Kind], kinds.split("+")) if isinstance(kinds, str) else kinds
@@ -108,7 +108,7 @@ def save(data: Dataset, path: str | Path) -> Path:
     Runs that are trained on it from then on know the file and find it again by themselves; earlier ones take it by
     ``unbraid evaluate RUN --data FILE.npz``.
     """
-    path = Path(path).expanduser().absolute()
+    path = user_path(path, "path").absolute()
     if path.suffix != ".npz":
         raise UsageError(f"path must end in .npz, got {path}")
     data.need_pictures("an npz file of images")

@@ -21,6 +21,7 @@ from unbraid.engines import Engine
 from unbraid.errors import UsageError
 from unbraid.files import write_json
 from unbraid.metrics import mig
+from unbraid.paths import user_path
 from unbraid.progress import ProgressKind
 from unbraid.reading import read_json
 from unbraid.selection.controller import evolve
@@ -56,7 +57,7 @@ def compare(
     after: Callable[[Tree, MetaEpoch], None] | None = None,
 ) -> Path:
     """Train and score every arm for every seed; the same call again goes on. See :func:`comparison_tables`."""
-    dataset, folder = load(data), Path(out)
+    dataset, folder = load(data), user_path(out, "out")
     if not dataset.factor_sizes:
         raise UsageError(f"a comparison needs data with known factors, got {data!r}")
     if recursion.final.images is None:

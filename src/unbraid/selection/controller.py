@@ -17,6 +17,7 @@ from unbraid.data import ImageDataset, load
 from unbraid.engines import Engine, Outcome, ProcessEngine, Task
 from unbraid.errors import UsageError
 from unbraid.files import exclusive
+from unbraid.paths import user_path
 from unbraid.progress import Progress, ProgressKind
 from unbraid.reading import read_json, understood
 from unbraid.selection.evolution import RECORD, Evolution, open_evolution
@@ -55,7 +56,7 @@ def evolve(
     returning true.
     """
     dataset = load(data) if isinstance(data, str) else data
-    folder = Path(out)
+    folder = user_path(out, "out")
     with contextlib.suppress(FileExistsError):
         folder.mkdir(parents=True)
     with contextlib.ExitStack() as stack:

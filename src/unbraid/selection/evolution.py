@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from unbraid.errors import UsageError
 from unbraid.files import write_json
 from unbraid.options import check_options
+from unbraid.paths import user_path
 from unbraid.reading import check_form, read_json, understood
 from unbraid.selection.exploit import best_first
 from unbraid.selection.hyperparameters import Hyperparameters, Range
@@ -233,7 +234,7 @@ class Evolution:
 
 def open_evolution(folder: str | Path) -> Evolution:
     """Open the folder of a population."""
-    path = Path(folder)
+    path = user_path(folder, "folder")
     if not (path / RECORD).exists():
         raise UsageError(f"{path} holds no population: it has no {RECORD}")
     remedy = "put back a copy, or give the population a new folder"

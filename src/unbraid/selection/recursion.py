@@ -22,6 +22,7 @@ from unbraid.data import ImageDataset, Part, load
 from unbraid.engines import Engine, ProcessEngine
 from unbraid.errors import UsageError
 from unbraid.files import exclusive
+from unbraid.paths import user_path
 from unbraid.progress import ProgressKind
 from unbraid.selection.controller import check_population, evolve
 from unbraid.selection.evolution import Evolution
@@ -119,7 +120,7 @@ def recurse(
         UsageError: The root found no active latent, or could not be trained: there are no labels to go on with.
     """
     dataset = load(data) if isinstance(data, str) else data
-    folder = Path(out)
+    folder = user_path(out, "out")
     folder.mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as stack:
         stack.enter_context(exclusive(folder))

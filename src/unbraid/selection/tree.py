@@ -12,6 +12,7 @@ import numpy as np
 
 from unbraid.errors import UsageError
 from unbraid.files import write_json
+from unbraid.paths import user_path
 from unbraid.reading import read_json, understood
 from unbraid.selection.evolution import RECORD as POPULATION
 from unbraid.selection.evolution import Evolution, open_evolution
@@ -247,7 +248,7 @@ _FORM = {
 
 def open_tree(folder: str | Path) -> Tree:
     """Open the folder of a recursion."""
-    path = Path(folder)
+    path = user_path(folder, "folder")
     if not (path / TREE).exists():
         raise UsageError(f"{path} holds no recursion: it has no {TREE}")
     remedy = "put back a copy, or give the recursion a new folder"

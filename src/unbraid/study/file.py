@@ -42,6 +42,7 @@ from unbraid.data import PairStream, entry, parse
 from unbraid.errors import UsageError, unknown_name
 from unbraid.evaluation import make, settings_of
 from unbraid.options import Named, check_options, parse_name
+from unbraid.paths import user_path
 from unbraid.reading import parse_toml, read_text
 from unbraid.study.grid import TRAINING, Evaluation, Setting, Study, split_data, usual_measures
 
@@ -60,7 +61,7 @@ def read_study(path_or_preset: str | Path) -> Study:
     """A study from a TOML file or the name of a preset."""
     from unbraid.study.presets import PRESETS
 
-    path = Path(path_or_preset)
+    path = user_path(path_or_preset, "study file")
     if path.is_file():
         return parse_study(
             read_text(path, limit=1 << 20, remedy="a study file has a few lines"), str(path), default_name=path.stem

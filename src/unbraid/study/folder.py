@@ -22,7 +22,7 @@ from typing import Any, Literal
 
 from unbraid.errors import UsageError
 from unbraid.files import open_lock, write_json
-from unbraid.paths import quoted
+from unbraid.paths import quoted, user_path
 from unbraid.reading import read_json
 from unbraid.study.evaluation import forget_evaluation, is_evaluated
 from unbraid.study.grid import Evaluation, Study
@@ -108,7 +108,7 @@ def claim(path: Path, *, wait: bool = False) -> Iterator[bool]:
 
 def open_study(path: str | Path) -> StudyFolder:
     """Open the folder of a study."""
-    folder = Path(path)
+    folder = user_path(path, "study folder")
     if not (folder / RECORD).exists():
         raise UsageError(
             f"{folder} holds no study: it has no {RECORD}. Start one: unbraid study run smoke --out {quoted(folder)}"
@@ -122,6 +122,7 @@ def begin_study(path: Path, study: Study, *, reevaluate: bool = False) -> StudyF
     Accepted between two calls: more data sets at the end of the list (or more networks or numbers of steps, whichever
     is the slowest axis), because every old index keeps its run; and, with ``reevaluate``, another way of measuring.
     """
+    path = user_path(path, "study folder")
     try:
         (path / "runs").mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -21,7 +21,7 @@ from unbraid.progress import Progress, ProgressKind
 from unbraid.study.folder import State, StudyFolder, begin_study
 from unbraid.study.grid import TRAINING, RunSpec, Study
 from unbraid.study.method import batch_size_of, objective_of
-from unbraid.training import problem_of
+from unbraid.training import check_batch, problem_of
 
 __all__ = ["Coverage", "Stage", "coverage", "run_study"]
 
@@ -229,6 +229,7 @@ def _check_inputs(study: Study, indices: Iterable[int]) -> None:
             try:
                 objective = objective_of(spec)
                 objective.make_model(problem_of(data), torch.Generator())
+                check_batch(batch_size_of(spec, objective), data.shape)
                 make_stream(objective.needs, data, batch_size_of(spec, objective), spec.seed)
             except UsageError as error:
                 raise UsageError(f"{study.source}: objectives.{spec.objective} on {name}: {error}") from error

@@ -1,5 +1,6 @@
 """The training loop and the run folders it leaves."""
 
+from unbraid.training.amounts import check_amounts, check_batch
 from unbraid.training.classify import Classify
 from unbraid.training.described import describe_data, problem_of
 from unbraid.training.forked import GRACE, cause_of_death
@@ -24,6 +25,8 @@ __all__ = [
     "Moment",
     "Run",
     "cause_of_death",
+    "check_amounts",
+    "check_batch",
     "describe_data",
     "load_kernel",
     "open_run",

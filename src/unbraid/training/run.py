@@ -18,6 +18,7 @@ from unbraid import objectives
 from unbraid.data import Dataset, load
 from unbraid.errors import UsageError, unknown_name
 from unbraid.objectives import ABILITIES, Objective, Problem
+from unbraid.paths import user_path
 from unbraid.reading import check_form, read_json, understood
 from unbraid.training import numerics
 from unbraid.training.checkpoint import check_step, load_model, read_step
@@ -90,7 +91,7 @@ class Run:
     @classmethod
     def open(cls, path: str | Path, *, device: str = "auto") -> Run:
         """Open a run folder."""
-        folder = Path(path)
+        folder = user_path(path, "run folder")
         if not (folder / INFO).exists():
             near = sorted(str(found.parent) for found in folder.parent.glob(f"*/{INFO}"))[:8]
             hint = f" Runs beside it: {', '.join(near)}." if near else ""

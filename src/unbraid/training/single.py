@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
-import os
 import re
 from collections.abc import Mapping, Sequence
 from inspect import signature
@@ -16,8 +14,10 @@ from unbraid import objectives
 from unbraid.data import ImageDataset, Stream, load
 from unbraid.errors import UsageError, unknown_name
 from unbraid.objectives import Objective
+from unbraid.paths import user_path
 from unbraid.progress import ProgressKind
 from unbraid.training import numerics
+from unbraid.training.amounts import check_amounts, check_batch
 from unbraid.training.folder import identity
 from unbraid.training.loop import Hook
 from unbraid.training.records import board_class
@@ -25,7 +25,7 @@ from unbraid.training.run import Run
 from unbraid.training.session import open_session
 from unbraid.training.start import Start
 
-__all__ = ["check_batch", "check_steps", "train"]
+__all__ = ["train"]
 
 STEPS = 20_000
 """The budget where none is given."""
@@ -74,17 +74,16 @@ def train(
             f"data must be a data set or the name of one, got {type(data).__name__}; own arrays become one by "
             "unbraid.data.from_arrays(images)"
         )
-    if steps is not None:
-        check_steps(steps)
+    check_amounts(steps=steps, minutes=minutes, seed=seed, log_every=log_every, threads=threads)
+    check_amounts(checkpoint_seconds=checkpoint_seconds)
+    check_batch(batch_size, dataset.shape)
     if steps is None and minutes is None:
         steps = STEPS
-    for name, value in (("minutes", minutes), ("log_every", log_every), ("threads", threads)):
-        if value is not None and not value > 0:
-            raise UsageError(f"{name} must be positive, got {value}")
-    if not checkpoint_seconds >= 0:
-        raise UsageError(f"checkpoint_seconds must be a number that is not negative, got {checkpoint_seconds}")
-    check_batch(batch_size, dataset.shape)
-    out = Path(out) if out is not None else _usual_folder(objective, dataset, seed, batch_size, log_every, stream)
+    out = (
+        user_path(out, "out")
+        if out is not None
+        else _usual_folder(objective, dataset, seed, batch_size, log_every, stream)
+    )
     numerics.setup(threads=threads)
     board = board_class() if tensorboard else None
     with open_session(
@@ -108,16 +107,6 @@ def train(
             None if steps is None else objective.updates(steps), None if minutes is None else 60 * minutes, progress
         )
     return Run.open(out, device=device)
-
-
-def check_batch(batch_size: int, shape: Sequence[int]) -> None:
-    """Refuse a batch whose images alone, as networks take them, do not fit into this machine's memory."""
-    needed, there = 4 * batch_size * math.prod(shape), os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    if needed > there:
-        raise UsageError(
-            f"batch_size = {batch_size}: the images of one batch take {needed / 2**30:,.0f} GB, this machine has "
-            f"{there / 2**30:,.0f}; try 64"
-        )
 
 
 def _objective(objective: str | Objective, hyperparameters: Mapping[str, Any]) -> Objective:
@@ -145,11 +134,3 @@ def _usual_folder(
     digest = hashlib.sha256(json.dumps(asked, sort_keys=True, default=str).encode()).hexdigest()[:8]
     name = re.sub(r"[^A-Za-z0-9_.-]+", "-", Path(dataset.name).stem).strip("-.") or "data"
     return Path("runs") / f"{objective.name}-{name}-{digest}"
-
-
-def check_steps(steps: int) -> None:
-    """Refuse a number of steps that is none."""
-    if not steps > 0:
-        raise UsageError(f"steps must be positive, got {steps}")
-    if steps != int(steps):
-        raise UsageError(f"steps must be a whole number, got {steps}")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from unbraid.errors import UsageError
+from unbraid.paths import user_path
 from unbraid.reading import read_bytes
 from unbraid.training.checkpoint import load_parts, load_training, read_step
 from unbraid.training.loop import Loop
@@ -33,7 +34,7 @@ class Start:
             if parts:
                 raise UsageError(f"parts = {', '.join(parts)} of which run? Give the one to start from, too (--start)")
             return None
-        return cls(Path(start), tuple(parts))
+        return cls(user_path(start, "start"), tuple(parts))
 
     def give_to(self, loop: Loop) -> dict[str, Any]:
         """Put what is taken into a loop that has not begun; returns the record for ``run.json``.

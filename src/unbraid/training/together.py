@@ -14,13 +14,15 @@ from unbraid import objectives
 from unbraid.data import ImageDataset, Stream, load, make_stream
 from unbraid.errors import UsageError
 from unbraid.objectives import Objective
+from unbraid.paths import user_path
 from unbraid.training import numerics
+from unbraid.training.amounts import check_amounts, check_batch
 from unbraid.training.described import problem_of
 from unbraid.training.forked import in_processes, why_not_fork
 from unbraid.training.mixed_adam import load_kernel
 from unbraid.training.run import INFO, Run
 from unbraid.training.session import open_session
-from unbraid.training.single import check_steps, train
+from unbraid.training.single import train
 from unbraid.training.stacked import stackable, torn, train_stacked
 from unbraid.training.start import Start
 
@@ -58,14 +60,15 @@ def train_together(
         raise UsageError(f"outs, seeds and starts must be equally many, got {len(outs)} and {len(seeds)}")
     if not outs:
         raise UsageError("outs must name at least one folder, got none")
-    if processes is not None and processes < 1:
-        raise UsageError(f"processes must be at least 1, got {processes}")
+    check_amounts(steps=steps, processes=processes)
+    for seed in seeds:
+        check_amounts(seed=seed)
     if processes is not None and processes > 1 and (reason := why_not_fork()):
         raise UsageError(f"processes must be 1 here, got {processes}: {reason}")
-    check_steps(steps)
     numerics.setup()
     method = objectives.make(objective) if isinstance(objective, str) else objective
     dataset = load(data) if isinstance(data, str) else data
+    check_batch(batch_size, dataset.shape)
     batches = stream or make_stream(method.needs, dataset, batch_size, 0)
     stacks = way != "sequential" and stackable(method, problem_of(dataset))
     if way == "stacked" and not stacks:
@@ -74,7 +77,7 @@ def train_together(
             "networks with a penalty on its posterior alone; way='sequential' always works"
         )
     models = [
-        _Model(Path(out), seed, None if starts is None else Path(starts[number]))
+        _Model(user_path(out, "outs"), seed, None if starts is None else user_path(starts[number], "starts"))
         for number, (out, seed) in enumerate(zip(outs, seeds, strict=True))
     ]
 

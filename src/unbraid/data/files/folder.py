@@ -1,6 +1,7 @@
 """A folder of image files as a data set."""
 
 import hashlib
+import os
 from collections.abc import Sequence
 from math import prod
 from pathlib import Path
@@ -13,7 +14,7 @@ from unbraid.data.dataset import Card, ImageDataset, Shape
 from unbraid.data.files.store import render_store
 from unbraid.data.files.survey import SYNTAX, sound_files
 from unbraid.errors import UsageError
-from unbraid.paths import user_path
+from unbraid.paths import check_path, user_path
 from unbraid.progress import Progress
 from unbraid.reading import open_image
 
@@ -52,6 +53,8 @@ def from_folder(
     direct = image_files(path)
     options: dict[str, Any] = {"size": size, "channels": channels, "background": background}
     groups = {folder.name: files for folder in folders if (files := image_files(folder))}
+    for name in groups:
+        check_path(path / name, "class")
     if not direct and not groups:
         raise UsageError(
             f"{path} holds no images, neither directly nor in sub-folders ({', '.join(sorted(_SUFFIXES))})"
@@ -101,7 +104,7 @@ def open_files(
     digest = hashlib.sha256(repr((shape, crop, background)).encode())
     for file in files:
         status = file.stat()
-        digest.update(f"{file.name}\0{status.st_size}\0{status.st_mtime_ns}\0".encode())
+        digest.update(os.fsencode(file.name) + f"\0{status.st_size}\0{status.st_mtime_ns}\0".encode())
     label = f"own/{name}-{digest.hexdigest()[:12]}"
     return render_store(label, count=len(files), shape=shape, render=render, chunk=_at_once(shape))
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from unbraid.errors import UsageError
+from unbraid.paths import readable
 from unbraid.progress import Progress
 from unbraid.reading import open_image
 
@@ -51,7 +52,7 @@ def _decoded(file: Path) -> tuple[int, int] | str:
             image.load()
             return image.size
     except UsageError as error:
-        return str(error).replace(str(file), file.name)
+        return readable(str(error).replace(str(file), file.name))
 
 
 def _in_words(
@@ -59,11 +60,11 @@ def _in_words(
 ) -> list[str]:
     wrong = []
     if bad:
-        shown = [f"{file.name} ({why})" for file, why in list(bad.items())[:SHOWN]]
+        shown = [f"{readable(file.name)} ({why})" for file, why in list(bad.items())[:SHOWN]]
         wrong.append(f"{len(bad):,} of {total:,} files cannot be read: {_listed(shown, len(bad))}")
     if odd:
         kinds = [f"{count:,} of {width}x{height}" for (width, height), count in counts[:SHOWN]]
-        shown = [file.name for file in odd[:SHOWN]]
+        shown = [readable(file.name) for file in odd[:SHOWN]]
         wrong.append(
             f"images differ in size ({_listed(kinds, len(counts))}): {len(odd):,} have not the commonest, "
             f"{_listed(shown, len(odd))}"
