@@ -3,8 +3,11 @@
 import numpy as np
 import pytest
 from PIL import Image
+from PIL.PngImagePlugin import PngImageFile
 
 from unbraid import data
+from unbraid.data.files.folder import read_image
+from unbraid.data.files.survey import Decoded
 from unbraid.errors import UsageError
 from unbraid.training import describe_data
 
@@ -33,6 +36,34 @@ def test_all_bad_files_are_counted_and_named_at_once(pictures):
     assert "text.png (" in message
     assert "6 of 8x8, 1 of 5x6): 1 have not the commonest, odd.png" in message
     assert "--data FOLDER:size=64,skip_bad=true" in message
+
+
+@pytest.mark.parametrize("size", [None, 4])
+def test_a_file_is_decoded_once_and_gives_what_reading_it_anew_gives(tmp_path, monkeypatch, size):
+    rng = np.random.default_rng(0)
+    pixels = rng.integers(0, 256, (8, 8, 4), dtype=np.uint8)
+    kinds = ("1", "L", "LA", "P", "RGB", "RGBA")
+    pictures = {kind: Image.fromarray(pixels).convert(kind) for kind in kinds}
+    pictures["I;16"] = Image.fromarray(rng.integers(0, 65536, (8, 8), dtype=np.uint16))
+    for kind, picture in pictures.items():
+        picture.save(tmp_path / f"{kind.replace(';', '')}.png", **({"transparency": 7} if kind == "P" else {}))
+    ends = []
+    monkeypatch.setattr(PngImageFile, "load_end", lambda self, end=PngImageFile.load_end: (ends.append(1), end(self)))
+    once = data.from_folder(tmp_path, size=size)
+    assert len(ends) == len(once) == len(pictures)
+    shape = (size or 8, size or 8, 3)
+    anew = np.stack([read_image(file, shape) for file in sorted(tmp_path.iterdir())])
+    np.testing.assert_array_equal(once.images(np.arange(len(once))), anew)
+
+
+def test_pictures_that_find_no_room_are_read_anew(tmp_path):
+    decoded = Decoded(room=3_000)
+    picture = Image.new("L", (8, 8), 9)
+    for name in ("first", "second"):
+        decoded.keep(tmp_path / name, picture)
+    assert decoded.take(tmp_path / "first") == picture
+    assert decoded.take(tmp_path / "first") is None
+    assert decoded.take(tmp_path / "second") is None
 
 
 def test_bad_files_can_be_left_out_by_the_name_of_the_data(pictures):

@@ -12,7 +12,7 @@ import numpy as np
 from unbraid.data.arrays import ArrayImages, ArrayLabels, Held, HeldArray
 from unbraid.data.dataset import Card, ImageDataset, Shape
 from unbraid.data.files.store import render_store
-from unbraid.data.files.survey import SYNTAX, sound_files
+from unbraid.data.files.survey import SYNTAX, Decoded, sound_files
 from unbraid.errors import UsageError
 from unbraid.paths import check_path, user_path
 from unbraid.progress import Progress
@@ -44,7 +44,8 @@ def from_folder(
     all files are grey. All files that cannot be read, or have not the commonest size where none is given, are named and
     refused together; ``skip_bad`` leaves them out and says so on the card. Transparent pictures are laid on a
     ``background``, white or black; EXIF orientation is ignored.
-    Everything is decoded once: small sets are kept in memory, large ones under the data root.
+    Small sets are kept in memory, large ones under the data root. A file is decoded once, beyond the first 256 MB of
+    pictures twice: to find all that is bad, and to be read.
     """
     path = user_path(path, "folder")
     if not path.is_dir():
@@ -60,9 +61,10 @@ def from_folder(
             f"{path} holds no images, neither directly nor in sub-folders ({', '.join(sorted(_SUFFIXES))})"
         )
     files = direct or [file for group in groups.values() for file in group]
-    files, left_out = sound_files(path.name, files, sized=size is not None, skip_bad=skip_bad)
+    decoded = Decoded()
+    files, left_out = sound_files(path.name, files, decoded, sized=size is not None, skip_bad=skip_bad)
     card = Card(path.name, source=str(path), traps=(f"left out: {left_out}",) if left_out else ())
-    held = open_files(path.name, files, **options)
+    held = open_files(path.name, files, **options, decoded=decoded)
     if direct:
         return ArrayImages(held, name=path.name, card=card)
     classes = [name for name in groups if any(file.parent.name == name for file in files)]
@@ -83,6 +85,7 @@ def open_files(
     channels: int | None = None,
     crop: int | None = None,
     background: str = "white",
+    decoded: Decoded | None = None,
 ) -> Held:
     """Decoded images of these files, in memory or, when there are many, in a store under the data root."""
     if channels not in (None, 1, 3):
@@ -91,14 +94,20 @@ def open_files(
         raise UsageError(f"background must be white or black, got {background!r}")
     shape = _common_shape(files, size, channels)
 
+    def read(k: int) -> np.ndarray:
+        kept = None if decoded is None else decoded.take(files[k])
+        if kept is None:
+            return read_image(files[k], shape, crop, background)
+        return _fitted(kept, shape, crop, background)
+
     def render(index: np.ndarray) -> np.ndarray:
-        return np.stack([read_image(files[k], shape, crop, background) for k in index])
+        return np.stack([read(k) for k in index])
 
     if len(files) * prod(shape) <= _IN_MEMORY:
         pixels = np.empty((len(files), *shape), dtype=np.uint8)
         with Progress(f"reading {name}", len(files), unit="images", brief=True) as progress:
             for k in range(len(files)):
-                pixels[k] = read_image(files[k], shape, crop, background)
+                pixels[k] = read(k)
                 progress.advance(1)
         return HeldArray(pixels)
     digest = hashlib.sha256(repr((shape, crop, background)).encode())
@@ -116,11 +125,15 @@ def _at_once(shape: Shape) -> int:
 
 def read_image(file: Path, shape: Shape, crop: int | None = None, background: str = "white") -> np.ndarray:
     """One image as uint8 ``[h, w, c]``; ``crop`` first cuts a square of that many pixels out of the middle."""
+    with open_image(file) as opened:
+        return _fitted(opened, shape, crop, background)
+
+
+def _fitted(image: "Image", shape: Shape, crop: int | None, background: str) -> np.ndarray:
     from PIL import Image
 
     height, width, channels = shape
-    with open_image(file) as opened:
-        image = _flatten(opened, channels, background)
+    image = _flatten(image, channels, background)
     if crop is not None:
         image = _middle(image, crop, crop)
     if image.size != (width, height):

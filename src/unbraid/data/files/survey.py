@@ -3,29 +3,55 @@
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from unbraid.errors import UsageError
 from unbraid.paths import readable
 from unbraid.progress import Progress
 from unbraid.reading import open_image
 
-__all__ = ["SYNTAX", "sound_files"]
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+__all__ = ["SYNTAX", "Decoded", "sound_files"]
 
 SYNTAX = "on the command line: --data FOLDER:size=64,skip_bad=true"
 SHOWN = 5
 """Names that a message lists before it only counts."""
 
 
-def sound_files(name: str, files: Sequence[Path], *, sized: bool, skip_bad: bool) -> tuple[list[Path], str]:
+class Decoded:
+    """Pictures that were decoded to look at them and wait to be used, as many as fit into so many bytes."""
+
+    def __init__(self, room: int = 1 << 28) -> None:
+        self._room = room
+        self._pictures: dict[Path, Image] = {}
+
+    def keep(self, file: Path, picture: "Image") -> None:
+        """Remember a picture unless there is no room left."""
+        taken = 4 * picture.width * picture.height + 2_000  # at most, and what holds them
+        if taken <= self._room:
+            self._room -= taken
+            self._pictures[file] = picture.copy()
+
+    def take(self, file: Path) -> "Image | None":
+        """Hand out a picture that was kept, and forget it."""
+        return self._pictures.pop(file, None)
+
+
+def sound_files(
+    name: str, files: Sequence[Path], decoded: Decoded, *, sized: bool, skip_bad: bool
+) -> tuple[list[Path], str]:
     """The files that can be read, and what was left out, in words; with ``skip_bad``, otherwise bad ones are refused.
 
-    Unless the caller says a size (``sized``), those that have not the commonest one are bad, too.
+    Unless the caller says a size (``sized``), those that have not the commonest one are bad, too. ``decoded`` keeps
+    what was read.
     """
     bad: dict[Path, str] = {}
     sizes: dict[Path, tuple[int, int]] = {}
     with Progress(f"looking at {name}", len(files), unit="images", brief=True) as progress:
         for file in files:
-            found = _decoded(file)
+            found = _size(file, decoded)
             if isinstance(found, str):
                 bad[file] = found
             else:
@@ -45,11 +71,12 @@ def sound_files(name: str, files: Sequence[Path], *, sized: bool, skip_bad: bool
     return left, "; ".join(wrong)
 
 
-def _decoded(file: Path) -> tuple[int, int] | str:
+def _size(file: Path, decoded: Decoded) -> tuple[int, int] | str:
     """The size of an image that decodes, or why it does not."""
     try:
         with open_image(file) as image:
             image.load()
+            decoded.keep(file, image)
             return image.size
     except UsageError as error:
         return readable(str(error).replace(str(file), file.name))
