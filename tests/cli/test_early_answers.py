@@ -23,25 +23,38 @@ WRONG = {
     "trian": "did you mean 'train'",
     "train beta-va --data blobs16 --out x": "unknown objective 'beta-va'",
     "train beta-vae --data blob --out x": "unknown data set 'blob'",
+    "train beta-vae --data blobs16 --net mpl --out x": "unknown network 'mpl'; did you mean 'mlp'",
+    "train classifier --data blobs16 --net cn:width=8 --out x": "unknown predictor 'cn'; did you mean 'cnn'",
     "list things": "unknown kind 'things'",
     "data show blob": "unknown data set 'blob'",
     "data get blob": "unknown data set 'blob'",
     "data transitions blob": "unknown data set 'blob'",
     "evaluate firts": "did you mean first?",
-    "evaluate first --data blob": "unknown data set 'blob'",
-    "evaluate first --metrics mgi": "did you mean 'mig'",
-    "evaluate first --measures sumary": "did you mean 'summary'",
+    "evaluate second --data blob": "unknown data set 'blob'",
+    "evaluate second --metrics mgi": "did you mean 'mig'",
+    "evaluate second --measures sumary": "did you mean 'summary'",
     "report firts": "did you mean first?",
-    "report first --metrics mgi": "did you mean 'mig'",
+    "report second --metrics mgi": "did you mean 'mig'",
     "explore firts": "did you mean first?",
     "traverse firts": "did you mean first?",
-    "traverse first --data blob": "unknown data set 'blob'",
+    "traverse second --data blob": "unknown data set 'blob'",
     "evolve run --objective beta-va --out x": "unknown objective 'beta-va'",
     "evolve run --data blob --out x": "unknown data set 'blob'",
+    "evolve run --score mgi --out x": "unknown score 'mgi'; did you mean 'mig'",
     "evolve status firts": "did you mean first?",
     "study run smok --out x": "unknown preset 'smok'",
     "study status firts": "did you mean first?",
     "study report firts": "did you mean first?",
+    "evaluate first": "first holds no run (no run.json). Start one: unbraid train",
+    "evaluate .": "Runs inside it: second",
+    "report first": "first holds no run and no study and no population (no run.json, study.json, evolution.json)",
+    "explore first": "first holds no run",
+    "traverse first": "first holds no run",
+    "theory inspect first": "first holds no run",
+    "theory eigen first": "first holds no run",
+    "evolve status first": "first holds no population",
+    "study status first": "first holds no study",
+    "study report first": "first holds no study",
     "theory rotat": "did you mean 'rotation'",
     "theory inspect firts": "did you mean first?",
     "theory eigen firts": "did you mean first?",
@@ -53,6 +66,8 @@ def told(tmp_path_factory) -> dict[str, str]:
     """What each wrong command says, all in one process in which torch cannot be imported."""
     there = tmp_path_factory.mktemp("early")
     (there / "first").mkdir()
+    (there / "second").mkdir()
+    (there / "second" / "run.json").write_text("{}")
     done = subprocess.run(
         [sys.executable, "-c", BLOCKED], input="\n".join(WRONG), cwd=there, capture_output=True, text=True
     )

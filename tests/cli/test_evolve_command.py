@@ -25,9 +25,11 @@ def test_a_population_is_trained_told_and_looked_at_again(tmp_path, capsys):
     words = capsys.readouterr().out
     assert words.startswith("beta-tcvae with network mlp:width=8: finished after 2 of 2 generations")
     assert "found the same latents" in words
-    # One numbering: what is told of the best is where its folder is.
-    assert f"generation {told['best']['generation']:03d}, member {told['best']['member']:02d}" in words
-    assert f"generations/{told['best']['generation']:03d}/member-" in told["best"]["run"]
+    # Words count from 1, as the display of progress does; the folder's name stands beside them.
+    assert re.search(r"of each generation: 1: \d\.\d{3}  2: \d\.\d{3}\n", words)
+    folder = f"generations/{told['best']['generation']:03d}/member-{told['best']['member']:02d}"
+    assert re.search(rf"in generation {told['best']['generation'] + 1} \(.*\), folder {folder}\n", words)
+    assert folder in told["best"]["run"]
     assert main(["report", out]) == 0
     assert main(["explore", out, "--out", str(tmp_path / "page"), "--images", "8", "--sample", "32"]) == 0
     assert (tmp_path / "population" / "report.html").stat().st_size > 1000
@@ -66,7 +68,7 @@ def test_one_generation_is_a_random_search_that_lists_all_members_best_first(tmp
     rows = [line.split(maxsplit=2) for line in lines[start + 1 : start + 4]]
     scores = [float(score) for _, score, _ in rows]
     assert scores == sorted(scores, reverse=True)
-    assert sorted(member for member, _, _ in rows) == ["0", "1", "2"]
+    assert sorted(member for member, _, _ in rows) == ["member-00", "member-01", "member-02"]
     drawn = [float(re.search(r"gamma ([\d.]+)", values)[1]) for *_, values in rows]
     assert len(set(drawn)) == 3
     assert all(1 <= gamma <= 16 for gamma in drawn)

@@ -282,8 +282,8 @@ def test_reevaluating_asks_every_measure_and_reads_what_is_there(file, tmp_path)
         (["study", "run", "FILE", "--out", "x", "--index", "9"], "outside this study's 0:8"),
         (["study", "run", "FILE", "--out", "x", "--workers", "0"], "workers must be at least 1"),
         (["study", "run", "FILE", "--out", "x", "--address", "here"], "is for --engine ray"),
-        (["study", "status", "nowhere"], "holds no study"),
-        (["study", "report", "nowhere"], "holds no study"),
+        (["study", "status", "nowhere"], "there is no folder nowhere"),
+        (["study", "report", "."], "holds no study"),
         (["study", "rum"], "did you mean 'run'"),
     ],
 )

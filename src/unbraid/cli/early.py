@@ -2,23 +2,46 @@
 
 from __future__ import annotations
 
+import ast
 import difflib
+import sys
 from pathlib import Path
+from typing import Literal
 
-from unbraid.errors import UsageError
+from unbraid.errors import UsageError, unknown_name
+from unbraid.paths import quoted
 
-__all__ = ["check_data", "check_folder", "check_objective"]
+__all__ = ["check_data", "check_folder", "check_net", "check_objective", "check_score"]
+
+Kind = Literal["run", "study", "population"]
+
+_FILES: dict[Kind, tuple[str, ...]] = {
+    "run": ("run.json", "checkpoint.safetensors", "history.csv"),
+    "study": ("study.json",),
+    "population": ("evolution.json", "recursion.json", "seed-*"),
+}
+"""What such a folder has, one of them at least: what is damaged is told by those who read it."""
+_START = {
+    "run": "unbraid train beta-vae --data blobs16 --out",
+    "study": "unbraid study run smoke --out",
+    "population": "unbraid evolve run --preset smoke --out",
+}
 
 
-def check_folder(path: Path) -> None:
-    """Refuse a folder that is not there, with the nearest name beside it."""
-    if path.is_dir():
+def check_folder(path: Path, *kinds: Kind) -> None:
+    """Refuse a folder that is not there, with the nearest name beside it, or that is none of these."""
+    if not path.is_dir():
+        beside = sorted(found.name for found in path.parent.iterdir() if found.is_dir()) if path.parent.is_dir() else []
+        near = difflib.get_close_matches(path.name, beside, n=1, cutoff=0.5)
+        guess = f"; did you mean {path.parent / near[0]}?" if near else "."
+        what = f"{path} is a file, no folder" if path.is_file() else f"there is no folder {path}"
+        raise UsageError(f"{what}{guess} Give the folder that was --out when it was made")
+    if any(next(path.glob(name), None) for kind in kinds for name in _FILES[kind]):
         return
-    beside = sorted(found.name for found in path.parent.iterdir() if found.is_dir()) if path.parent.is_dir() else []
-    near = difflib.get_close_matches(path.name, beside, n=1, cutoff=0.5)
-    guess = f"; did you mean {path.parent / near[0]}?" if near else "."
-    what = f"{path} is a file, no folder" if path.is_file() else f"there is no folder {path}"
-    raise UsageError(f"{what}{guess} Give the folder that was --out when it was made")
+    runs = sorted(str(found.parent) for found in path.glob("*/run.json")) if "run" in kinds else []
+    try_ = f"Runs inside it: {', '.join(runs[:8])}" if runs else f"Start one: {_START[kinds[0]]} {quoted(path)}"
+    lacks = ", ".join(_FILES[kind][0] for kind in kinds)
+    raise UsageError(f"{path} holds no {' and no '.join(kinds)} (no {lacks}). {try_}")
 
 
 def check_data(name: str | None) -> None:
@@ -37,3 +60,41 @@ def check_objective(name: str | None) -> None:
 
     if name is not None:
         objectives.get(name)
+
+
+def check_score(name: str) -> None:
+    """Refuse an unknown score to select by."""
+    from unbraid.selection import find_score
+
+    find_score(name)
+
+
+def check_net(objective: object) -> None:
+    """Refuse an unknown network of an objective.
+
+    Networks are torch modules, so their names are read off the sources; own ones come with torch, and are known then.
+    """
+    from unbraid.objectives import PredictorObjective
+    from unbraid.options import parse_name
+
+    given = getattr(objective, "net", None)
+    if not isinstance(given, str) or "torch" in sys.modules:
+        return
+    predicts = isinstance(objective, PredictorObjective)
+    known, name = _registered("nets/predictors" if predicts else "nets"), parse_name(given)[0]
+    if name.replace("_", "-").lower() not in known:
+        hint = "An own one must be imported first (on the command line: --plugin FILE.py)"
+        raise unknown_name("predictor" if predicts else "network", name, known, hint)
+
+
+def _registered(folder: str) -> list[str]:
+    """The names that the modules of a folder of this package register."""
+    return [
+        str(decorator.args[0].value)
+        for file in sorted((Path(__file__).parent.parent / folder).glob("*.py"))
+        for node in ast.parse(file.read_text(encoding="utf-8")).body
+        for decorator in getattr(node, "decorator_list", ())
+        if isinstance(decorator, ast.Call)
+        and getattr(decorator.func, "id", "") == "register"
+        and isinstance(decorator.args[0], ast.Constant)
+    ]

@@ -85,7 +85,7 @@ def evaluate_command(
     if not runs:
         raise UsageError("give at least one run folder, or --codes FILE.npz")
     for path in runs:
-        check_folder(path)
+        check_folder(path, "run")
     check_data(data)
     asked = _asked(measures, names, representation, train, test, points)
     results = [

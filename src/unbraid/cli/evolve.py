@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from tyro.conf import arg
 
-from unbraid.cli.early import check_data, check_objective
+from unbraid.cli.early import check_data, check_objective, check_score
 from unbraid.cli.hints import next_commands
 from unbraid.paths import quoted
 
@@ -80,6 +80,8 @@ def evolve_run(
     """
     check_objective(objective)
     check_data(data)
+    if score is not None and not recursive:
+        check_score(score)
     from unbraid.cli.recursion import changed_recursion, run_recursion
     from unbraid.engines import make_engine
     from unbraid.errors import UsageError
@@ -192,19 +194,19 @@ def tell_population(evolution: Evolution, json: bool) -> None:
     print(f"{population.objective} with network {net}: {took}")
     if not done:
         return
-    scores = "  ".join(f"{number:03d}: {score:.3f}" for number, score in enumerate(evolution.best_scores))
-    print(f"best {population.score} per generation (numbered as the folders are): {scores}")
+    scores = "  ".join(f"{number}: {score:.3f}" for number, score in enumerate(evolution.best_scores, start=1))
+    print(f"best {population.score} of each generation: {scores}")
     if population.score.partition(":")[0] == "udr":
         print(_ABOUT_UDR)
     best = evolution.best
     values = ", ".join(f"{name} {value:g}" for name, value in best.hyperparameters.items())
-    place = f"generation {best.generation:03d}, member {best.result.member:02d}"
-    print(f"best of all: {best.score:.4f}, {place} ({values})")
+    where = evolution.member_folder(best.generation, best.result.member).relative_to(evolution.folder)
+    print(f"best of all: {best.score:.4f} in generation {best.generation + 1} ({values}), folder {where}")
     if of == 1:
-        print(f"\n{'':>7}{population.score:>12}  hyperparameters")
+        print(f"\n{'':>9}{population.score:>12}  hyperparameters")
         for result in sorted(evolution.generations[0].results, key=lambda one: -one.score):
             values = ", ".join(f"{name} {value:.4g}" for name, value in result.hyperparameters.items())
-            print(f"{result.member:>7}{result.score:>12.4f}  {values}")
+            print(f"member-{result.member:02d}{result.score:>12.4f}  {values}")
     failed = [r for generation in evolution.generations for r in generation.results if r.error]
     if failed:
         print(f"{len(failed)} member(s) scored 0, for example: {failed[-1].error}")

@@ -44,7 +44,7 @@ def explore_command(
     """
     from unbraid.errors import UsageError
 
-    check_folder(folder)
+    check_folder(folder, "run", "study", "population")
     check_data(data)
     folder = best_run(folder)
     is_study = (folder / "study.json").exists()

@@ -71,7 +71,7 @@ def evolve_status(folder: Positional[Path], *, draw: bool = False, data: Text = 
         data: Data set, if it is elsewhere now.
         json: Print the result as JSON.
     """
-    check_folder(folder)
+    check_folder(folder, "population")
     check_data(data)
     from unbraid.cli.evolve import tell_population
     from unbraid.report import draw_lineage

@@ -47,7 +47,7 @@ def report_command(
         raise UsageError("--metrics asks for scores and --no-scores forbids them; give one of the two")
     names = None if metrics is None else _names(metrics)
     for folder in folders:
-        check_folder(folder)
+        check_folder(folder, "run", "study", "population")
     check_data(data)
     shown = [best_run(folder) for folder in folders]
     if out is None and len(folders) == 1:

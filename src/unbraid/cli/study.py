@@ -89,7 +89,7 @@ def study_status(folder: Positional[Path], *, json: bool = False) -> None:
         folder: Folder of the study.
         json: Print the result as JSON.
     """
-    check_folder(folder)
+    check_folder(folder, "study")
     from unbraid.study import coverage, open_study
 
     opened = open_study(folder)
@@ -103,7 +103,7 @@ def study_report(folder: Positional[Path], *, json: bool = False) -> None:
         folder: Folder of the study.
         json: Print the result as JSON.
     """
-    check_folder(folder)
+    check_folder(folder, "study")
     import polars as pl
 
     from unbraid.study import answer_all, coverage, open_study, write_markdown, write_table

@@ -43,7 +43,7 @@ def theory_inspect(
         out: Folder for theory.json and theory.png (otherwise the run's).
         json: Print the result as JSON.
     """
-    check_folder(run)
+    check_folder(run, "run")
     from unbraid.data import load
     from unbraid.files import write_json
     from unbraid.report.theory import draw_inspection

@@ -151,7 +151,7 @@ def theory_eigen(
         out: Picture to write (otherwise eigen.png in the run's folder).
         json: Print the result as JSON.
     """
-    check_folder(run)
+    check_folder(run, "run")
     from unbraid.data import load
     from unbraid.report.theory import eigen_traversal, save_eigen
     from unbraid.training import open_run

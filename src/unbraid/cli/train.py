@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from tyro.conf import OmitArgPrefixes, arg
 
+from unbraid.cli.early import check_net
 from unbraid.cli.hints import next_commands
 from unbraid.objectives import Objective
 
@@ -70,6 +71,7 @@ def train_command(cls: type[Objective]) -> Callable[..., None]:
         from unbraid.data import load
 
         dataset = load(training.data)  # before torch is imported: a wrong name is answered at once
+        check_net(objective)
         from unbraid.training import train
 
         steps = 20_000 if training.steps is None and training.minutes is None else training.steps

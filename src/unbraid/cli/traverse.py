@@ -41,7 +41,7 @@ def traverse_command(
         out: Folder for the pictures (otherwise the run's).
         json: Print the result as JSON.
     """
-    check_folder(run)
+    check_folder(run, "run")
     check_data(data)
     from unbraid.data import load
     from unbraid.report import save_animation, save_grid, traverse

@@ -116,7 +116,7 @@ class _Controller:
             note = f"generation {number + 1}/{generations}"
             self.display.update(self.display.done + 1, part=part, note=note)
             if found[member].error:
-                self.display.tell(f"generation {number}, member {member}: {found[member].error}")
+                self.display.tell(f"generation {number + 1}, member-{member:02d}: {found[member].error}")
 
         waiting = []
         for member in members:

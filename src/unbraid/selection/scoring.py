@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,7 +20,9 @@ from unbraid.data import ImageDataset, Purpose, counter_rng
 from unbraid.errors import UsageError, unknown_name
 from unbraid.metrics import METRICS, udr
 from unbraid.options import check_options, parse_name
-from unbraid.training import Run
+
+if TYPE_CHECKING:
+    from unbraid.training import Run
 
 __all__ = ["SCORES", "MemberScore", "ScoreFunction", "find_score", "metric_score", "udr_score", "without_place"]
 
