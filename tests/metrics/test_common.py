@@ -12,6 +12,7 @@ from metric_toys import draws
 import unbraid.metrics
 from unbraid.errors import UsageError
 from unbraid.metrics import METRICS, Metric, Score
+from unbraid.metrics._score import KINDS
 
 DOCS = Path(__file__).parents[2] / "docs" / "metrics"
 ON_ARRAYS = [entry for entry in METRICS.values() if entry.needs in ("codes", "sample", "train and test")]
@@ -195,3 +196,18 @@ def test_the_list_describes_what_the_package_offers():
         assert (DOCS / f"{name}.md").is_file(), f"docs/metrics/{name}.md is missing"
         assert f"[{name}]({name}.md)" in (DOCS / "index.md").read_text()
         assert getattr(unbraid.metrics, name) is entry.function
+
+
+def test_every_repair_in_the_docs_is_an_option_of_the_scores_beside_it():
+    page = (DOCS / "index.md").read_text(encoding="utf-8")
+    table = page.split("## Where the published definition has a flaw")[1].split("## How to call them")[0]
+    rows = [line.split("|") for line in table.splitlines() if line.startswith("|")][2:]
+    assert len(rows) > 8
+    for _, _, scores, repair, _ in rows:
+        option = repair.strip(" `").partition("=")[0]
+        for name in scores.strip().split(", "):
+            assert option in signature(METRICS[name].function).parameters, (name, option)
+    for option in ("use_kinds", "representation"):
+        assert f"`{option}=" in page
+        assert option in signature(unbraid.metrics.evaluate).parameters
+    assert all(f'"{kind}"' in page for kind in KINDS)
