@@ -1,14 +1,19 @@
 """What is written for others has no absolute path, and what users name is neither markup nor a formula in it."""
 
 import csv
+import re
 
 import numpy as np
 import polars as pl
 import pytest
 
+from unbraid.errors import UsageError
+from unbraid.report.evolution_study import _found
 from unbraid.report.explorer.packing import data_script
 from unbraid.report.page.markup import command, tag, words
+from unbraid.report.theory import factor_table, trial_table
 from unbraid.sharing import code_span, markdown, sharable, spreadsheet
+from unbraid.training.history import Table
 
 EVIL = "a|b `c` <script>alert(1)</script> [x](javascript:1)"
 
@@ -56,6 +61,33 @@ def test_cells_are_no_formulas_in_spreadsheets(tmp_path):
     rows = list(csv.reader((tmp_path / "table.csv").read_text(encoding="utf-8").splitlines()))[1:]
     assert [row[0] for row in rows] == ["'=1+1", "'+1", "'-x", "'@sum", "plain", ""]
     assert rows[0][1] == "-1.0"
+    assert spreadsheet(pl.DataFrame({"=1+1": [1.0], "x": [2.0]})).columns == ["'=1+1", "x"]
+
+
+def test_a_term_or_a_measured_number_is_not_named_as_a_formula(tmp_path):
+    table = Table(tmp_path / "history.csv")
+    with pytest.raises(UsageError, match=r"history.csv: a spreadsheet takes '=1\+1' for a formula"):
+        table.append({"step": 1, "=1+1": 2.0})
+    with pytest.raises(UsageError, match="begin it with a letter"):
+        table.append({"step": 1, "name": "@sum", "value": -1.0})
+    table.append({"step": 1, "name": "loss", "value": -1.0})
+    table.close()
+    assert (tmp_path / "history.csv").read_text() == "step,name,value\n1,loss,-1.0\n"
+
+
+def test_tables_of_experiments_hold_names_that_are_no_markup():
+    row = {"data": EVIL, "model": EVIL, "variant": "original", "mig": 0.5, f"mig_{EVIL}": 0.5}
+    for text in (trial_table("manipulation", pl.DataFrame([row])), factor_table(pl.DataFrame([row]))):
+        head, _, line = text.splitlines()[:3]
+        assert "<script>" not in text
+        assert len(re.findall(r"(?<!\\)\|", line)) == head.count("|")
+
+
+def test_a_comparison_of_populations_holds_factors_that_are_no_markup():
+    rows = {"seed": [0], "leaf_run": [0], "depth": [0], "factor": [EVIL], "share": [1.0], "kl": [1.0]}
+    (line,) = _found(pl.DataFrame({**rows, "images": [9], "udr": [0.5]}))
+    assert "<script>" not in line
+    assert len(re.findall(r"(?<!\\)\|", line)) == 6
 
 
 def test_a_run_with_absolute_paths_everywhere_has_a_page_and_an_explorer_without_them(tmp_path):

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["code_span", "last_name", "markdown", "sharable", "spreadsheet"]
+__all__ = ["FORMULA", "code_span", "last_name", "markdown", "sharable", "spreadsheet"]
 
 _END = r"\s'\"`<>|,;"
 _QUOTED = re.compile(r"(?<=['\"])/[^'\"/]+/[^'\"]*(?=['\"])")
 _ABSOLUTE = re.compile(rf"(?<![\w.~/:])/[^/{_END}]+/[^{_END}]*")
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""What a spreadsheet takes for the beginning of a formula."""
 _MARKED = re.compile(r"([\\`|\[\]])")
 
 
@@ -76,11 +78,12 @@ def code_span(text: object) -> str:
 
 
 def spreadsheet(table: polars.DataFrame) -> polars.DataFrame:
-    """A table that a spreadsheet reads as text and numbers: cells of text that would be formulas get an apostrophe."""
+    """A table that a spreadsheet reads as text and numbers: cells and headings like formulas get an apostrophe."""
     import polars as pl
 
     def plain(name: str) -> Any:
         cell = pl.col(name)
         return pl.when(cell.str.contains(r"^[=+\-@\t\r]")).then(pl.lit("'") + cell).otherwise(cell).alias(name)
 
-    return table.with_columns([plain(name) for name, kind in table.schema.items() if kind == pl.String])
+    told = table.with_columns([plain(name) for name, kind in table.schema.items() if kind == pl.String])
+    return told.rename({name: f"'{name}" for name in told.columns if name.startswith(FORMULA)})

@@ -81,6 +81,7 @@ def theory_study(
         summarise_trials,
         trial_table,
     )
+    from unbraid.sharing import spreadsheet
     from unbraid.theory import agreement
     from unbraid.training import numerics
 
@@ -102,7 +103,7 @@ def theory_study(
         shared |= ({"steps": steps} if steps else {}) | ({"methods": model} if model else {})
     rows = _rows(name, out, data, shared, steps, tell)
     with replace_file(out / f"{name}.csv") as temporary:
-        rows.write_csv(temporary)
+        spreadsheet(rows).write_csv(temporary)
     text = trial_table(name, rows)
     if name == "agreement":
         correlation, restarted = agreement(rows.to_dicts())

@@ -10,6 +10,7 @@ import numpy as np
 from unbraid.evaluation import told
 from unbraid.files import replace_file, save_figure, write_text
 from unbraid.selection import ARMS, comparison_tables, judge
+from unbraid.sharing import markdown, sharable
 
 if TYPE_CHECKING:
     import polars
@@ -78,7 +79,7 @@ def write_comparison(folder: str | Path, out: str | Path, *, command: str = "unb
         TEXT.format(
             seeds=models["seed"].n_unique(),
             cost=float(np.mean(recursive["model_images"].to_numpy())) / 1e6,
-            command=command,
+            command=sharable(command),
             table="\n".join(_summary(models)),
             correlation=_correlation(models),
             claims="\n".join(
@@ -152,7 +153,7 @@ def _found(found: polars.DataFrame) -> list[str]:
     ):
         name = "root" if run == 0 else f"leaf-run {run}, depth {depth}"
         latents = [
-            f"{row['factor']} {row['share']:.0%} ({row['kl']:.1f} nats)"
+            f"{markdown(row['factor'])} {row['share']:.0%} ({row['kl']:.1f} nats)"
             for row in sorted(rows.iter_rows(named=True), key=lambda row: -(row["kl"] or 0))
             if row["factor"] is not None
         ]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from unbraid.errors import UsageError
 from unbraid.files import open_append, write_bytes
 from unbraid.reading import TEXT, parse_csv, read_bytes
+from unbraid.sharing import FORMULA
 
 if TYPE_CHECKING:
     import polars
@@ -54,7 +55,13 @@ class Table:
 
     def append(self, row: Mapping[str, float | int | str]) -> None:
         """Add a row. Floats are written so that they read back exactly."""
-        if new := [name for name in row if name not in self.columns]:
+        new = [name for name in row if name not in self.columns]
+        for name in (*new, *(value for value in row.values() if isinstance(value, str))):
+            if name.startswith(FORMULA):
+                raise UsageError(
+                    f"{self.path.name}: a spreadsheet takes {name!r} for a formula; begin it with a letter"
+                )
+        if new:
             self._widen(new)
         self._file.write(_text([[row.get(column, "") for column in self.columns]]))
         self._file.flush()

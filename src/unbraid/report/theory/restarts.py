@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from unbraid.files import save_figure
+from unbraid.sharing import markdown
 
 if TYPE_CHECKING:
     import polars
@@ -69,5 +70,6 @@ def factor_table(rows: polars.DataFrame) -> str:
             if mean.get("original") is None:
                 continue
             shown = ["–" if mean.get(variant) is None else f"{mean[variant]:.3f}" for variant in _COLOURS]
-            lines.append(f"| {data} | {model} | {name.removeprefix('mig_')} | {' | '.join(shown)} |")
+            named = [markdown(text) for text in (data, model, name.removeprefix("mig_"))]
+            lines.append(f"| {' | '.join([*named, *shown])} |")
     return "\n".join(lines) + "\n"

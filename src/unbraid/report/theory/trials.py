@@ -13,6 +13,7 @@ import numpy as np
 from unbraid.errors import unknown_name
 from unbraid.evaluation import title
 from unbraid.files import save_figure
+from unbraid.sharing import markdown
 
 if TYPE_CHECKING:
     import polars
@@ -104,7 +105,7 @@ def trial_table(study: str, rows: polars.DataFrame) -> str:
         "|" + "---|" * (len(view.cells) + 1 + len(view.values)),
     ]
     for row in summarise_trials(study, rows).iter_rows(named=True):
-        cells = [str(row[cell]) for cell in view.cells] + [str(row["trials"])]
+        cells = [markdown(row[cell]) for cell in view.cells] + [str(row["trials"])]
         for value in view.values:
             count = row[f"{value}_count"]
             if not count:
