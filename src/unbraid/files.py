@@ -35,6 +35,8 @@ __all__ = [
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """What the system says when there is no room for a file."""
+_RECORDS = ("run.json", "study.json", "evolution.json", "recursion.json")
+"""What a run, a study, a population and a recursion are known by."""
 
 
 @contextlib.contextmanager
@@ -43,6 +45,7 @@ def replace_file(path: Path) -> Iterator[Path]:
 
     A link at ``path`` is replaced by the file, and what it points to stays as it is.
     """
+    _check_folders(path)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     temporary.unlink(missing_ok=True)
     try:
@@ -119,7 +122,21 @@ def open_lock(path: Path) -> BinaryIO:
     return os.fdopen(_open_unlinked(path, os.O_RDWR), "r+b", buffering=0)
 
 
+def _check_folders(path: Path) -> None:
+    """Refuse a file behind a link that leads out of a run, study or population; the whole of one may be linked to."""
+    parents = path.absolute().parents
+    for place, folder in enumerate(parents):
+        for whole in parents[place + 1 :] if folder.is_symlink() else ():
+            kept = any((whole / name).is_file() for name in _RECORDS)
+            if kept and not folder.resolve().is_relative_to(whole.resolve()):
+                raise UsageError(
+                    f"{folder} is a link that leads out of {whole}, and nothing is written through it; put the folder "
+                    f"itself in its place, or move all of {whole} elsewhere and link to that"
+                )
+
+
 def _open_unlinked(path: Path, mode: int) -> int:
+    _check_folders(path)
     try:
         # Not waiting: somebody may have put a pipe there.
         descriptor = os.open(path, mode | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)

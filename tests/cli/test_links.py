@@ -9,7 +9,7 @@ import pytest
 
 from unbraid.cli.app import main
 from unbraid.errors import UsageError
-from unbraid.files import exclusive, open_append, open_lock, replace_file, save_picture
+from unbraid.files import exclusive, open_append, open_lock, replace_file, save_picture, write_text
 
 PLUGIN = str(Path(__file__).parents[1] / "dots.py")
 VAE = "train vae --data dots --net mlp:width=8 --latents 2 --log-every 2 --batch-size 8 --progress none"
@@ -127,6 +127,29 @@ def test_a_lock_that_is_a_link_is_refused_and_what_it_points_to_stays(made, tmp_
     assert set(codes.values()) == {0, 2}
     assert "is a link, and nothing is written through links" in capsys.readouterr().err
     assert {path: path.read_bytes() for path in outside.iterdir()} == held
+
+
+def test_a_linked_folder_inside_a_run_is_not_written_to(made, tmp_path, capsys):
+    kind, folder = made
+    if kind != "run":
+        pytest.skip("a run has all that is needed")
+    copy, outside = tmp_path / "out", tmp_path / "outside"
+    shutil.copytree(folder, copy)
+    shutil.move(copy / "scores", outside)
+    (copy / "scores").symlink_to(outside)
+    held = {path: path.read_bytes() for path in outside.iterdir()}
+    assert unbraid(f"evaluate OUT {SCORES} --seed 3", copy) == 2
+    assert "scores is a link that leads out of" in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in outside.iterdir()} == held
+
+
+def test_links_that_stay_inside_and_links_to_the_whole_are_followed(tmp_path):
+    (member := tmp_path / "population" / "member").mkdir(parents=True)
+    (tmp_path / "population" / "evolution.json").write_text("{}")
+    (tmp_path / "population" / "best").symlink_to("member")
+    (tmp_path / "short").symlink_to("population")
+    write_text(tmp_path / "short" / "best" / "name", "content")
+    assert (member / "name").read_text() == "content"
 
 
 @pytest.mark.parametrize("opened", [open_append, open_lock])
