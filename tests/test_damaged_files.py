@@ -156,7 +156,8 @@ def edit(run, name=None, change=None, **loop) -> None:
 
 
 def commands(run, dots_file: str) -> list[list[str]]:
-    return [[word, str(run.path), "--plugin", dots_file] for word in ("traverse", "evaluate")]
+    asked = ("traverse", "evaluate", "report", f"explore --out {run.path / 'site'}")
+    return [[*words.split(), str(run.path), "--plugin", dots_file] for words in asked]
 
 
 @pytest.mark.parametrize(
@@ -199,6 +200,16 @@ def test_a_checkpoint_ahead_of_the_record_of_a_killed_run_is_taken(run):
     (run.path / "run.json").write_text(json.dumps({**record, "status": "running", "step": 0}))
     done = train(run.objective, "dots", out=run.path, steps=6, batch_size=8, progress="none", precision="fp32")
     assert done.info["step"] == 6
+
+
+def test_what_another_device_computed_in_is_written_down(run):
+    # As after a beginning on a GPU, whose usual precision is another one.
+    record = json.loads((run.path / "run.json").read_text())
+    gpu = {"device": "cuda", "precision": "torch.bfloat16", "threads": 1}
+    (run.path / "run.json").write_text(json.dumps({**record, "arithmetic": gpu}))
+    done = train(run.objective, "dots", out=run.path, steps=6, batch_size=8, progress="none", precision="fp32")
+    assert done.info["earlier_arithmetic"] == [{**gpu, "until_step": 4}]
+    assert open_run(run.path).info["arithmetic"]["precision"] == "torch.float32"
 
 
 def test_going_on_in_another_precision_is_refused(run):

@@ -129,14 +129,14 @@ def test_a_run_with_numbers_that_are_none_is_shown_as_far_as_it_goes(study, tmp_
     copy = tmp_path / "copy"
     shutil.copytree(study, copy)
     run = copy / "runs/00000"
-    bad = {"name": "mig", "value": float("inf"), "ceiling": 1.0, "parts": {}, "settings": {}}
-    good = bad | {"value": 0.5, "ceiling": float("inf")}
+    bad = {"name": "mig", "value": "inf", "ceiling": 1.0, "parts": {}, "settings": {}}  # as JSON holds infinity
+    good = bad | {"value": 0.5, "ceiling": "inf"}
     (run / "scores.json").write_text(json.dumps({"scores": {"mig": bad, "dci": good}}))
     with safe_open(run / "checkpoint.safetensors", "np") as file:
         notes, tensors = file.metadata(), {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     for tensor in tensors.values():
         if tensor.dtype == np.float32:
-            tensor[...] = np.nan
+            tensor[...] = 1e30  # numbers, but their products are none
     save_file(tensors, run / "checkpoint.safetensors", metadata=notes)
     contents = look_at(run, images=4, sample=50)
     assert contents.scores == [("dci", 0.5, None)]

@@ -11,9 +11,10 @@ from typing import Any
 import polars as pl
 
 from unbraid import objectives
+from unbraid.errors import UsageError
 from unbraid.evaluation import GroupMeasure, read_share
 from unbraid.files import replace_file
-from unbraid.reading import read_json
+from unbraid.reading import read_json, understood
 from unbraid.study.conditions import Answer, condition_rows
 from unbraid.study.evaluation import Answered, answers_of
 from unbraid.study.folder import StudyFolder
@@ -106,8 +107,14 @@ def answers_by_run(folder: StudyFolder, indices: Iterable[int]) -> dict[int, lis
         first = members[0][1]
         if len(members) < 2 or not isinstance(first.evaluation.measure, GroupMeasure):
             continue
-        shares = [read_share(answer.share) for _, answer in members if answer.share is not None]
-        compared = first.evaluation.measure.compare(shares, first.evaluation.seed)
+        files = [answer.share for _, answer in members if answer.share is not None]
+        shares = [read_share(path) for path in files]
+        try:
+            with understood("what was kept of them"):
+                compared = first.evaluation.measure.compare(shares, first.evaluation.seed)
+        except UsageError as error:
+            names = ", ".join(str(path) for path in files)
+            raise UsageError(f"{names} cannot be compared: {error}; delete the damaged one to measure anew") from error
         for (index, answer), scores in zip(members, compared, strict=True):
             place = {} if answer.on is None else {"on": answer.on}
             found[index].append((answer.evaluation.measure.name, place, scores))

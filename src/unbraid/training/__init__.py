@@ -1,6 +1,7 @@
 """The training loop and the run folders it leaves."""
 
 from unbraid.training.amounts import check_amounts, check_batch
+from unbraid.training.checkpoint import WrongWeights
 from unbraid.training.classify import Classify
 from unbraid.training.described import describe_data, problem_of
 from unbraid.training.forked import GRACE, cause_of_death
@@ -24,6 +25,7 @@ __all__ = [
     "MemoryStream",
     "Moment",
     "Run",
+    "WrongWeights",
     "cause_of_death",
     "check_amounts",
     "check_batch",

@@ -17,7 +17,7 @@ from unbraid.errors import UsageError, unknown_name
 from unbraid.files import write_bytes
 from unbraid.reading import check_form, open_file, parse_json, understood
 
-__all__ = ["check_step", "load_model", "load_parts", "load_training", "read_step", "save_checkpoint"]
+__all__ = ["WrongWeights", "check_step", "load_model", "load_parts", "load_training", "read_step", "save_checkpoint"]
 
 MODEL, OPTIMIZER = "model/", "optimizer/"
 _DAMAGED = "It is damaged or of another run: put the right one back, or let --fresh start the run anew"
@@ -107,14 +107,18 @@ def _copy(path: Path, stored: dict[str, Tensor], own: dict[str, Tensor]) -> None
         value.copy_(stored[name])
 
 
+class WrongWeights(UsageError):
+    """Weights that are there but cannot be those of a model: nothing may be shown of it, not even in part."""
+
+
 def _check(path: Path, name: str, found: Tensor, shape: torch.Size, dtype: torch.dtype) -> None:
     """Refuse a tensor that cannot be the one of this name."""
     if found.shape != shape:
         raise UsageError(f"{path}: {name} has shape {tuple(found.shape)}, expected {tuple(shape)}. {_DAMAGED}")
     if found.dtype != dtype:
-        raise UsageError(f"{path}: {name} holds {_words(found.dtype)}, expected {_words(dtype)}. {_DAMAGED}")
+        raise WrongWeights(f"{path}: {name} holds {_words(found.dtype)}, expected {_words(dtype)}. {_DAMAGED}")
     if found.is_floating_point() and not torch.isfinite(found).all():
-        raise UsageError(f"{path}: {name} holds NaN or infinity. {_DAMAGED}")
+        raise WrongWeights(f"{path}: {name} holds NaN or infinity. {_DAMAGED}")
 
 
 def _words(dtype: torch.dtype) -> str:

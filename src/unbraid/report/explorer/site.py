@@ -12,7 +12,7 @@ from unbraid.files import write_bytes
 from unbraid.report.explorer.contents import Contents, look_at
 from unbraid.report.explorer.networks import check_exporter
 from unbraid.report.explorer.packing import ASSETS, asset, data_script, packed_script, page
-from unbraid.training import Run
+from unbraid.training import Run, WrongWeights, open_run
 
 __all__ = ["RunSite", "Site", "run_files", "run_site", "write_site"]
 
@@ -52,6 +52,12 @@ def run_site(
 ) -> RunSite:
     """The explorer of a run folder, on another data set than its own if one is given."""
     check_exporter()
+    try:
+        _ = open_run(path, device="cpu").model
+    except WrongWeights:
+        raise
+    except UsageError:
+        pass  # the page says what is missing
 
     def load_data(run: Run) -> ImageDataset:
         return run.data() if data is None else data

@@ -10,7 +10,7 @@ from unbraid.report.page.axes import number
 from unbraid.report.page.captions import RUN
 from unbraid.report.page.charts import Bar, Series, bars, scatter
 from unbraid.report.page.markup import Html, Section, figure, fragment, note, section, tag, words
-from unbraid.report.page.matching import match
+from unbraid.report.page.matching import factor_names, match
 from unbraid.report.page.model import Look
 from unbraid.report.page.pictures import pairs, strip
 from unbraid.report.page.tables import heat_table
@@ -134,8 +134,8 @@ def matrix(look: Look, name: str, part: str, title: str) -> Html | None:
     score = (look.scores or {}).get(name)
     if score is None:
         return None
-    values, names = np.asarray(score.parts.get(part, ()), dtype=float), score.settings.get("factors", look.names)
-    if values.ndim != 2 or values.shape[1] != len(names):
+    values, names = score.parts.get(part), factor_names(look, score)
+    if not isinstance(values, np.ndarray) or values.ndim != 2 or values.shape[1] != len(names):
         return None
     order = look.order(len(values))[:_ROWS]
     dead = None if look.active is None or len(look.active) != len(values) else [not look.active[j] for j in order]

@@ -17,7 +17,7 @@ from unbraid.report.page.measures import StoredAnswer
 from unbraid.report.page.predictions import Predicted, see_predictions
 from unbraid.report.traversal import Traversal, traverse
 from unbraid.sharing import last_name
-from unbraid.training import CHECKPOINT, Run, open_run
+from unbraid.training import CHECKPOINT, Run, WrongWeights, open_run
 
 __all__ = ["QUICK", "Choices", "Look", "look"]
 
@@ -153,6 +153,8 @@ def _open(found: Look, choices: Choices) -> Run | None:
         return None  # said already when the folder was read
     try:
         _ = run.model
+    except WrongWeights:
+        raise
     except UsageError as error:
         folder.gaps.append(Gap("pictures and codes", str(error), folder.train))
         return None
