@@ -168,8 +168,6 @@ def _percent(here: pl.DataFrame, rows: str, columns: str, down: Sequence[str], a
 
 def _transfer(answer: pl.DataFrame) -> Html:
     names = _sets(answer, "source")
-    if len(names) < 2:
-        raise UsageError(f"transfer needs two data sets, this study has measured runs on {names[0]} only")
     made = []
     for metric in _sets(answer, "metric"):
         values = _percent(answer.filter(pl.col("metric") == metric), "source", "target", names, names)
