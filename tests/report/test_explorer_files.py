@@ -185,6 +185,12 @@ def test_the_shipped_pages_were_built_from_these_sources():
     assert stamp == total.hexdigest(), "run `make pages`"
 
 
+def test_an_explorer_calls_an_objective_by_its_title(small_run):
+    found = look_at(small_run.path, sample=100)
+    assert found.title.startswith(objectives.title("beta-vae") + ", beta = 2 on ")
+    assert dict(found.facts)["objective"] == objectives.title("beta-vae")
+
+
 def test_opening_leaves_the_run_as_it_was(small_run):
     before = {path.name: path.read_bytes() for path in small_run.path.iterdir()}
     look_at(small_run.path, sample=100)

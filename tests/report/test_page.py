@@ -8,7 +8,7 @@ import pytest
 from page_checks import check_page
 
 from unbraid import objectives
-from unbraid.data import load
+from unbraid.data import load, split
 from unbraid.errors import UsageError
 from unbraid.metrics import ABOVE, Score
 from unbraid.report.page import Choices, make_report, write_report
@@ -282,6 +282,20 @@ def test_own_images_without_factors_get_the_sections_that_apply(tmp_path):
     assert not {"Scores", "Each factor and its latent", "Which latent knows which factor"} & set(headings)
     assert "Missing" not in page.text
     assert "factor" not in page.text  # captions speak of what there is
+
+
+def test_a_run_on_a_split_of_its_own_says_what_the_command_reads(tmp_path, monkeypatch):
+    rule = {"x": {"test_only": [3, 4]}}
+    side = split(load("dots"), rule).train
+    objective = objectives.make("vae", {"latents": 2, "net": "mlp:width=8"})
+    path = train(objective, side, out=tmp_path / "own", steps=2, progress="none").path
+    page = check_page(make_report([path], choices=Choices(compute=False)))
+    assert "--data dots:split=split.json " in page.text
+    assert f"Save this as split.json first: {json.dumps(rule)}" in page.text
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "split.json").write_text(json.dumps(rule))
+    again = load("dots:split=split.json")
+    assert np.array_equal(again.factors(np.arange(len(again))), side.factors(np.arange(len(side))))
 
 
 def test_runs_are_compared_by_what_differs(scored, broken_run):

@@ -10,6 +10,7 @@ from page_checks import check_page
 from unbraid.engines import InlineEngine
 from unbraid.errors import UsageError
 from unbraid.report.page import make_report
+from unbraid.report.page.folder import read_folder
 from unbraid.study import make_table, open_study, parse_study, run_study
 
 TINY = """
@@ -93,6 +94,19 @@ def test_every_run_is_in_the_table_with_its_full_numbers(page, study):
         assert repr(value) in keys
     assert {"00000", "00001", "00002"} <= keys
     assert [a for a in page.all("input") if a["type"] == "search"]
+
+
+def test_what_a_study_and_the_command_both_asked_is_listed_once(study, tmp_path):
+    path = tmp_path / "run"
+    shutil.copytree(study / "runs" / "00000", path)
+    names = [answer.measure for answer in read_folder(path).answers]
+    assert names
+    rows = [{"condition": {}, "scores": {"number": 0.5}}]
+    record = {"scores": {}, "data": "mini-sprites", "measures": {names[0]: {"settings": {}, "rows": rows}}}
+    (path / "scores.json").write_text(json.dumps(record))
+    answers = read_folder(path).answers
+    assert sorted(answer.measure for answer in answers) == sorted(names)
+    assert {answer.source for answer in answers if answer.measure == names[0]} == {"scores.json"}
 
 
 def test_a_study_without_a_measured_run_says_so(study, tmp_path):

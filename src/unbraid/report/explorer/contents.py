@@ -140,10 +140,10 @@ def _describe(contents: Contents, run: Run) -> None:
     contents.shape = list(data["shape"])
     swept = type(run.objective).sweep
     strength = f", {swept[0]} = {objective['options'][swept[0]]:g}" if swept else ""
-    contents.title = f"{objective['name']}{strength} on {data['name']}"
+    contents.title = f"{objectives.title(objective['name'])}{strength} on {data['name']}"
     contents.facts = [
         ("folder", contents.name),
-        ("objective", objective["name"]),
+        ("objective", objectives.title(objective["name"])),
         *((name, str(value)) for name, value in objective["options"].items()),
         ("data", f"{data['name']}, {data['images']:,} images of {' × '.join(map(str, data['shape']))}"),
         ("seed", str(info["seed"])),

@@ -19,7 +19,20 @@ from unbraid.sharing import last_name
 from unbraid.study import EVALUATION, own_scores
 from unbraid.training import CHECKPOINT, EVALUATIONS, HISTORY, INFO
 
-__all__ = ["Folder", "Gap", "History", "Stored", "plugin_words", "read_folder", "read_history", "train_command"]
+__all__ = [
+    "SPLIT",
+    "Folder",
+    "Gap",
+    "History",
+    "Stored",
+    "plugin_words",
+    "read_folder",
+    "read_history",
+    "train_command",
+]
+
+SPLIT = "split.json"
+"""The file in which a split by values of one's own is given to the command."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +91,10 @@ class Folder:
     @property
     def data(self) -> str:
         return str(_inside(self.info, "data", "name") or "unknown data")
+
+    def asked(self, answer: StoredAnswer) -> tuple[str, str]:
+        """What an answer is about: the measure, and the data by name."""
+        return answer.measure, last_name(answer.data or self.data)
 
     @property
     def step(self) -> int | None:
@@ -194,8 +211,8 @@ def _stored(folder: Folder) -> Stored | None:
             continue
         try:
             found, answers = read(folder.path)
-            known = {(one.measure, one.data) for one in folder.answers}
-            folder.answers += tuple(one for one in answers if (one.measure, one.data) not in known)
+            known = {folder.asked(one) for one in folder.answers}
+            folder.answers += tuple(one for one in answers if folder.asked(one) not in known)
             first = first if first is not None and (first.scores or found is None or not found.scores) else found
         except (UsageError, KeyError, TypeError, ValueError, AttributeError) as error:
             why = f"{name} cannot be read ({error})"
@@ -297,6 +314,8 @@ def _data_name(info: dict[str, Any]) -> str:
     if not isinstance(options, dict) or not options:
         return str(name)
     written = {key: "+".join(map(str, value)) if isinstance(value, list) else value for key, value in options.items()}
+    if isinstance(written.get("split"), dict):
+        written["split"] = SPLIT
     return f"{name}:{','.join(f'{key}={value}' for key, value in written.items())}"
 
 

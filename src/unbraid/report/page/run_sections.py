@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
 
@@ -11,7 +12,7 @@ from unbraid.metrics import above_ceiling
 from unbraid.report.page.axes import number
 from unbraid.report.page.captions import RUN
 from unbraid.report.page.charts import Series, line_chart
-from unbraid.report.page.folder import Gap, History
+from unbraid.report.page.folder import SPLIT, Gap, History
 from unbraid.report.page.latents import active_latents, information, matching, reconstructions, traversals
 from unbraid.report.page.markup import Html, Section, command, figure, note, section, tag, terms, words
 from unbraid.report.page.measures import measures_section
@@ -157,6 +158,7 @@ def _configuration(look: Look) -> Section:
         tag("p", "This command trains the same run: all options are written out, also those that are defaults."),
         command(look.folder.train) if info else None,
         held,
+        *_split(recipe),
         tag("p", "And these measure it and make this page again:"),
         command(look.folder.evaluate),
         command(look.folder.report),
@@ -165,6 +167,18 @@ def _configuration(look: Look) -> Section:
         tag("h3", "Environment") if about else None,
         terms(about) if about else None,
     )
+
+
+def _split(recipe: object) -> list[Html]:
+    """What the file of a split by own values has to hold."""
+    options = recipe.get("options") if isinstance(recipe, dict) else None
+    given = options.get("split") if isinstance(options, dict) else None
+    if not isinstance(given, dict):
+        return []
+    return [
+        tag("p", f"It was trained on one side of a split of its own. Save this as {SPLIT} first:"),
+        command(json.dumps(given)),
+    ]
 
 
 def _plain(value: object) -> str:
