@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
+import io
 import json
 import os
 import shutil
@@ -17,17 +18,20 @@ from unbraid.errors import UsageError
 
 if TYPE_CHECKING:
     import matplotlib.figure
+    import polars
     from PIL.Image import Image
 
 __all__ = [
     "FULL",
     "cannot_write",
     "exclusive",
+    "named_if_full",
     "open_append",
     "open_lock",
     "replace_file",
     "save_figure",
     "save_picture",
+    "save_table",
     "write_bytes",
     "write_json",
     "write_text",
@@ -49,22 +53,30 @@ def replace_file(path: Path) -> Iterator[Path]:
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     temporary.unlink(missing_ok=True)
     try:
-        os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666))
-        yield temporary
-        with temporary.open("rb") as file:
-            os.fsync(file.fileno())
-        temporary.replace(path)
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
-    except OSError as error:
-        if error.errno in FULL:
-            error.filename = str(path)  # the system does not say which file did not fit
-        raise
+        with named_if_full(path):
+            os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666))
+            yield temporary
+            with temporary.open("rb") as file:
+                os.fsync(file.fileno())
+            temporary.replace(path)
+            folder = os.open(path.parent, os.O_RDONLY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def named_if_full(path: Path) -> Iterator[None]:
+    """Say which file did not fit, which the system does not."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in FULL:
+            error.filename = str(path)
+        raise
 
 
 def cannot_write(error: OSError, folder: Path) -> str:
@@ -110,6 +122,17 @@ def save_figure(figure: matplotlib.figure.Figure, path: str | Path, **options: A
     path = Path(path)
     with replace_file(path) as temporary:
         figure.savefig(temporary, format=path.suffix.removeprefix(".") or "png", **options)
+
+
+def save_table(table: polars.DataFrame, path: Path) -> None:
+    """Replace a table as a whole, as Parquet or CSV by its ending."""
+    # Polars writes to memory, not to the file: of a full disk it says nothing that could be told from a mistake.
+    buffer = io.BytesIO()
+    if path.suffix == ".parquet":
+        table.write_parquet(buffer)
+    else:
+        table.write_csv(buffer)
+    write_bytes(path, buffer.getvalue())
 
 
 def open_append(path: Path) -> BinaryIO:

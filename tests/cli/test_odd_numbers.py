@@ -78,6 +78,37 @@ def test_a_full_disk_is_told_with_file_and_room_and_no_checkpoint_is_claimed(tmp
     assert [path.name for path in tmp_path.iterdir() if path.name.endswith(".part")] == []
 
 
+STUDY = """
+data = ["dots"]
+steps = 1
+net = "mlp:width=8"
+objectives = ["vae"]
+[evaluation]
+metrics = ["mig"]
+train = 60
+test = 30
+"""
+
+
+def test_tables_on_a_full_disk_are_told_with_their_file_and_keep_what_was_there(tmp_path):
+    study, out = tmp_path / "study.toml", tmp_path / "out"
+    study.write_text(STUDY)
+    assert main(["--plugin", PLUGIN, "study", "run", str(study), "--out", str(out), "--workers", "1"]) == 0
+    (out / "table.parquet").write_bytes(b"the earlier table")
+    for words, file in (
+        (["study", "report", str(out)], out / "table.parquet"),
+        (["evaluate", str(out / "runs/00000"), "--again"], out / "runs/00000/scores"),
+    ):
+        ended = subprocess.run(
+            [sys.executable, "-c", FULL_DISK, "20", "--plugin", PLUGIN, *words], capture_output=True, text=True
+        )
+        assert ended.returncode == 2, ended.stderr
+        assert ended.stderr.splitlines()[-1].startswith(f"unbraid: cannot write {file}")
+        assert "(File too large, " in ended.stderr
+    assert (out / "table.parquet").read_bytes() == b"the earlier table"
+    assert list(out.rglob("*.part")) == []
+
+
 def test_the_file_that_did_not_fit_is_named(tmp_path):
     with pytest.raises(OSError) as caught, replace_file(tmp_path / "table.csv"):
         raise OSError(errno.ENOSPC, "No space left on device")

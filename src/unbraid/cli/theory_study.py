@@ -72,7 +72,7 @@ def theory_study(
         raise UsageError(f"--data belongs to images, agreement, manipulation and strength; {name} makes its own")
     if model and name not in ("manipulation", "strength"):
         raise UsageError(f"--model belongs to manipulation and strength; {name} has its own")
-    from unbraid.files import replace_file, write_text
+    from unbraid.files import save_table, write_text
     from unbraid.report.theory import (
         draw_agreement,
         draw_restarts,
@@ -102,8 +102,7 @@ def theory_study(
         shared |= {"restart_steps": restart_steps}
         shared |= ({"steps": steps} if steps else {}) | ({"methods": model} if model else {})
     rows = _rows(name, out, data, shared, steps, tell)
-    with replace_file(out / f"{name}.csv") as temporary:
-        spreadsheet(rows).write_csv(temporary)
+    save_table(spreadsheet(rows), out / f"{name}.csv")
     text = trial_table(name, rows)
     if name == "agreement":
         correlation, restarted = agreement(rows.to_dicts())

@@ -35,7 +35,7 @@ from unbraid.evaluation.base import (
     settings_of,
 )
 from unbraid.evaluation.models import as_run, describe_run, fingerprint_data
-from unbraid.files import open_append, replace_file, write_json
+from unbraid.files import named_if_full, open_append, replace_file, write_json
 from unbraid.metrics import Score, number_of, number_to_json
 from unbraid.options import Named
 from unbraid.reading import check_form, parse_json, read_arrays, read_bytes, read_json, understood
@@ -325,7 +325,7 @@ def _from_json(scores: Mapping[str, Any]) -> dict[str, Score | float]:
 
 
 def _append(path: Path, row: dict[str, Any]) -> None:
-    with open_append(path) as file:
+    with named_if_full(path), open_append(path) as file:
         # What a killed process left of a line ends here.
         file.write(b"\n" + json.dumps(row, allow_nan=False).encode() + b"\n")
         file.flush()

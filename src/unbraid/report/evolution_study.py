@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unbraid.evaluation import told
-from unbraid.files import replace_file, save_figure, write_text
+from unbraid.files import save_figure, save_table, write_text
 from unbraid.selection import ARMS, comparison_tables, judge
 from unbraid.sharing import markdown, sharable
 
@@ -69,8 +69,7 @@ def write_comparison(folder: str | Path, out: str | Path, *, command: str = "unb
     place = Path(out)
     place.mkdir(parents=True, exist_ok=True)
     for name, table in (("comparison", models), ("found", found)):
-        with replace_file(place / f"{name}.parquet") as temporary:
-            table.write_parquet(temporary)
+        save_table(table, place / f"{name}.parquet")
     _draw(models, place / "comparison.png")
     recursive = models.filter(models["arm"] == "recursive")
     page = place / "README.md"

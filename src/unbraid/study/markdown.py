@@ -11,7 +11,7 @@ import polars as pl
 from unbraid import objectives
 from unbraid.errors import UsageError
 from unbraid.evaluation import settings_of, told
-from unbraid.files import replace_file, write_text
+from unbraid.files import save_table, write_text
 from unbraid.sharing import code_span, markdown, sharable, spreadsheet
 from unbraid.study.analysis import (
     QUESTIONS,
@@ -43,8 +43,7 @@ def write_markdown(path: Path, study: Study, table: pl.DataFrame, answers: Seque
         lines += ["", "## Findings", "", *_findings(found)]
     if len(table):
         means = measured_means(table)
-        with replace_file(path.with_name(f"{_MEASURED}.csv")) as temporary:
-            spreadsheet(means).write_csv(temporary)
+        save_table(spreadsheet(means), path.with_name(f"{_MEASURED}.csv"))
         lines += [
             "",
             "## Measured",

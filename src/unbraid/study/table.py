@@ -13,7 +13,7 @@ import polars as pl
 from unbraid import objectives
 from unbraid.errors import UsageError
 from unbraid.evaluation import GroupMeasure, read_share
-from unbraid.files import replace_file
+from unbraid.files import save_table
 from unbraid.reading import read_json, understood
 from unbraid.study.conditions import Answer, condition_rows
 from unbraid.study.evaluation import Answered, answers_of
@@ -79,8 +79,7 @@ def make_table(folder: StudyFolder) -> pl.DataFrame:
 def write_table(folder: StudyFolder) -> Path:
     """Write :func:`make_table` to the study's folder."""
     path = folder.path / TABLE
-    with replace_file(path) as temporary:
-        make_table(folder).write_parquet(temporary)
+    save_table(make_table(folder), path)
     return path
 
 

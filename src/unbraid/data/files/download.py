@@ -15,7 +15,7 @@ from unbraid.data.files.catalogue import RemoteFile, source
 from unbraid.data.files.partfile import PartFile
 from unbraid.data.files.root import find_file, roots
 from unbraid.errors import UsageError
-from unbraid.files import open_append, write_text
+from unbraid.files import named_if_full, open_append, write_text
 from unbraid.progress import Progress
 from unbraid.reading import open_gzip, read_text
 
@@ -213,7 +213,7 @@ def _receive(
         part.discard()
         raise DownloadError(f"{part.url} is not the expected file: it has {total:,} bytes, expected {expected:,}")
     _check_room(part, total, start)
-    with open_append(part.path) as file:
+    with named_if_full(part.path), open_append(part.path) as file:
         done = start
         while block := _read(response):
             file.write(block)
