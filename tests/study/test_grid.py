@@ -56,7 +56,7 @@ def test_a_study_comes_back_from_its_record(paper):
 def test_a_damaged_record_is_named(paper):
     record = paper.to_json()
     record.pop("seeds")
-    with pytest.raises(UsageError, match="here is no record of a study"):
+    with pytest.raises(UsageError, match="here has no entry 'seeds'"):
         Study.from_json(record, "here")
 
 
