@@ -96,7 +96,7 @@ def test_a_tiny_study_answers_all_it_can_and_says_what_is_missing(tmp_path):
         if name.startswith("downstream"):
             assert "downstream" in answer.missing
             assert answer.table is None
-        elif name == "transfer_between_data":
+        elif name in ("transfer_between_data", "transfer_of_settings"):
             assert "two data sets" in answer.missing
             assert answer.table is None
         else:
@@ -115,7 +115,9 @@ def test_a_study_without_the_six_scores_still_ranks_its_methods():
 
 def test_one_run_does_not_stop_the_plots():
     for answer in answer_all(full_table(data=("mini-sprites",), seeds=1).head(2)):
-        assert answer.missing == "" or (answer.name == "transfer_between_data" and "two data sets" in answer.missing)
+        assert answer.missing == "" or (
+            answer.name in ("transfer_between_data", "transfer_of_settings") and "two data sets" in answer.missing
+        )
         if answer.figure is not None:
             answer.figure.canvas.draw()
             assert answer.figure.axes
