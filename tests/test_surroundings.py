@@ -57,7 +57,7 @@ def test_the_main_commands_work_in_a_locale_that_knows_ascii_only(tmp_path):
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout.isascii()
     assert "R?" in ended.stdout  # the R² of `list metrics`
-    ours = [line for line in ended.stderr.splitlines() if "EncodingWarning" in line and "unbraid" in line]
+    ours = [line for line in ended.stderr.splitlines() if "EncodingWarning" in line and str(PACKAGE) in line]
     assert not ours
     assert "·" in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
 

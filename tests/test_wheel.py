@@ -100,7 +100,9 @@ def test_the_console_script_of_the_wheel_tells_its_version(environment):
 def test_without_onnx_the_explorer_ends_with_the_remedy_and_writes_nothing(environment):
     blocked = "import sys; sys.modules['onnx'] = None; from unbraid.cli import main; sys.exit(main(sys.argv[1:]))"
     python = environment / "venv" / "bin" / "python"
-    words = ["explore", str(environment), "--out", "empty"]
+    (environment / "bare").mkdir(exist_ok=True)
+    (environment / "bare" / "run.json").write_text("{}", encoding="utf-8")
+    words = ["explore", "bare", "--out", "empty"]
     told = subprocess.run(
         [python, "-c", blocked, *words], cwd=environment, env=outside(), capture_output=True, text=True
     )

@@ -43,10 +43,11 @@ theory identifiability --dimensions 2 --seeds 1 --steps 2 --out figures
 theory collapse --kappa 0.2 --steps 2 --out figures
 theory dimensionality --seen 5 --steps 2 --out figures
 theory rotation --out figures
+theory study polarised --seeds 1 --steps 2 --out experiments
 completion bash
 """
-WITH_MANY_RUNS = {"evolve compare", "theory study"}
-"""They train for minutes even when small; that they are there is asked by --help."""
+WITH_MANY_RUNS = {"evolve compare"}
+"""It trains for minutes even when small; that it is there is asked by --help."""
 STUDY = """name = "wheel"
 data = ["blobs16"]
 seeds = 1

@@ -123,7 +123,7 @@ def test_more_labels_than_images_are_refused(small, tmp_path):
         (b"<html>not found</html>", "no idx file of bytes with 3 dimensions: it begins with 3c 68 74 6d"),
         (idx(np.zeros((2, 3, 4)))[:-1], "promises 2 x 3 x 4 bytes but holds 23"),
         (idx(np.zeros((2, 3))), "no idx file"),
-        (gzip.compress(idx(np.zeros((2, 3, 4))))[:-9], "cannot read"),
+        (gzip.compress(idx(np.zeros((2, 3, 4))))[:-9], "cannot be read"),
     ],
     ids=["empty", "page", "short", "flat", "gzip"],
 )

@@ -212,7 +212,7 @@ def tell_population(evolution: Evolution, json: bool) -> None:
         print(f"{len(failed)} member(s) scored 0, for example: {failed[-1].error}")
     if evolution.finished:
         print(next_commands(best.run))
-        folder = quoted(evolution.folder)
-        print(f"its page and its explorer: unbraid report {folder}   or   unbraid explore {folder}")
+        report, explore = (f"unbraid {word} {quoted(evolution.folder)}" for word in ("report", "explore"))
+        print(f"its page and its explorer: {report}   or   {explore}")
     else:
         print("the same command again goes on from here")

