@@ -8,6 +8,7 @@ from tiny_recursion import TINY
 
 from unbraid.engines import InlineEngine
 from unbraid.errors import UsageError
+from unbraid.selection import comparison
 from unbraid.selection.claims import judge
 from unbraid.selection.comparison import ARMS, compare, comparison_tables
 
@@ -91,6 +92,20 @@ def test_what_few_seeds_cannot_tell_is_undecided_and_what_is_missing_cannot_be_s
     ).drop("mig_labels")
     words = [claim.verdict.word for claim in judge(models, FOUND)]
     assert words == ["undecided"] * 4 + ["cannot say"] * 3
+
+
+def test_too_few_images_for_the_labels_are_named_before_anything_is_trained(tmp_path):
+    with pytest.raises(UsageError, match=r"at least 1,000 images.*'blobs16' has 256"):
+        compare(TINY, "blobs16", out=tmp_path / "compared", engine=InlineEngine(), progress="none")
+    assert not (tmp_path / "compared").exists()
+
+
+def test_a_strength_that_is_fixed_is_searched_by_no_way():
+    ranges = {name: found for name, found in TINY.final.searched.items() if name != "beta"}
+    final = dataclasses.replace(TINY.final, objective="beta-tcvae", options={"beta": 2}, ranges=ranges)
+    others = comparison._others(dataclasses.replace(TINY, final=final), 10_000, 5_000)
+    assert all("beta" not in population.searched for population in others.values())
+    assert all(population.options["beta"] == 2 for population in others.values())
 
 
 def test_an_unfinished_comparison_has_no_table(tmp_path):

@@ -17,7 +17,7 @@ from unbraid.paths import quoted
 if TYPE_CHECKING:
     from unbraid.selection import Evolution, Population
 
-__all__ = ["evolve_run", "tell_population"]
+__all__ = ["changed_population", "evolve_run", "tell_population"]
 
 Number = Annotated[int | None, arg(metavar="INT")]
 Text = Annotated[str | None, arg(metavar="STR")]
@@ -102,13 +102,15 @@ def evolve_run(
     }
     if recursive:
         recursion, its_data = recursion_preset(preset)
-        change = partial(_population, objective=objective, option=option, search=search, exploit=exploit)
+        change = partial(changed_population, objective=objective, option=option, search=search, exploit=exploit)
         recursion = changed_recursion(recursion, change, numbers, leaf_runs)
         with make_engine(engine, workers=workers, address=address) as pool:
             run_recursion(recursion, data or its_data, out, seed=seed, engine=pool, progress=progress, json=json)
         return
     base, its_data = population_preset(preset, score)
-    population = _population(base, objective=objective, option=option, search=search, exploit=exploit, numbers=numbers)
+    population = changed_population(
+        base, objective=objective, option=option, search=search, exploit=exploit, numbers=numbers
+    )
     with make_engine(engine, workers=workers, address=address) as pool:
         found = evolve(
             population,
@@ -122,15 +124,16 @@ def evolve_run(
     tell_population(found, json)
 
 
-def _population(
+def changed_population(
     base: Population,
     *,
-    objective: str | None,
     option: tuple[str, ...],
     search: tuple[str, ...],
     numbers: dict[str, int | None],
-    exploit: Any,
+    objective: str | None = None,
+    exploit: Any = "truncation",
 ) -> Population:
+    """A population with what the command line asks of it."""
     from unbraid import objectives
     from unbraid.options import parse_value
     from unbraid.selection import default_ranges, starting_from

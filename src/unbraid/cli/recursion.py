@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json as json_module
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -11,6 +12,7 @@ from tyro.conf import Positional, arg
 
 from unbraid.cli.early import check_data, check_folder
 from unbraid.cli.hints import next_commands
+from unbraid.paths import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -95,6 +97,14 @@ def evolve_compare(
     preset: Positional[Literal["smoke", "small", "paper"]],
     *,
     out: Path,
+    data: Text = None,
+    option: Annotated[tuple[str, ...], arg(metavar="NAME=VALUE")] = (),
+    search: Annotated[tuple[str, ...], arg(metavar="NAME=VALUE,VALUE")] = (),
+    leaf_runs: Number = None,
+    members: Number = None,
+    models: Number = None,
+    images: Number = None,
+    generations: Number = None,
     seeds: int = 5,
     report: Annotated[Path | None, arg(metavar="PATH")] = None,
     workers: Number = None,
@@ -108,8 +118,17 @@ def evolve_compare(
     these labels. Writes tables, a figure and a page that says which of the paper's claims hold.
 
     Args:
-        preset: The recursion to compare.
+        preset: The recursion to compare, which the options up to --generations change: smoke (some minutes a seed),
+            small (half an hour), paper (days).
         out: Folder of everything that is trained.
+        data: Data set by name; its factors must be known.
+        option: Options of the objective that stay as they are, such as net=mlp:width=64.
+        search: Values that members start from, such as beta=1,2,4; explore multiplies them.
+        leaf_runs: How many times a recursion goes down from the whole data set.
+        members: Size of every population that evolves.
+        models: Models per member where UDR selects.
+        images: Images that each model sees per generation.
+        generations: Generations at most.
         seeds: How many seeds.
         report: Folder of the page (otherwise OUT/report).
         workers: Members trained at a time, one thread each (otherwise one per core).
@@ -117,18 +136,41 @@ def evolve_compare(
         address: Ray cluster to join (otherwise a Ray is started on this machine).
         progress: How progress is shown (on stderr).
     """
+    check_data(data)
+    from unbraid.cli.evolve import changed_population
     from unbraid.engines import make_engine
     from unbraid.errors import UsageError
+    from unbraid.plugins import imported
     from unbraid.report import write_comparison
     from unbraid.selection import compare, recursion_preset
 
     if seeds < 1:
         raise UsageError(f"--seeds must be at least 1, got {seeds}")
-    recursion, data = recursion_preset(preset)
+    recursion, its_data = recursion_preset(preset)
+    numbers = {"size": members, "models": models, "images": images, "generations": generations}
+    change = partial(changed_population, option=option, search=search)
+    recursion = changed_recursion(recursion, change, numbers, leaf_runs)
     with make_engine(engine, workers=workers, address=address) as pool:
-        compare(recursion, data, out=out, seeds=seeds, engine=pool, progress=progress)
-    command = f"unbraid evolve compare {preset} --seeds {seeds} --out FOLDER"
+        compare(
+            recursion,
+            data or its_data,
+            out=out,
+            seeds=seeds,
+            engine=pool,
+            plugins=imported(),
+            progress=progress,
+        )
+    asked: dict[str, Any] = {"data": data, "option": option, "search": search, "leaf-runs": leaf_runs}
+    asked |= {"members": members, "models": models, "images": images, "generations": generations, "seeds": seeds}
+    words = [preset, *(_words(name, value) for name, value in asked.items() if value not in (None, ()))]
+    command = f"unbraid evolve compare {' '.join(words)} --out FOLDER"
     print(f"wrote {write_comparison(out, report or out / 'report', command=command)}")
+
+
+def _words(name: str, value: Any) -> str:
+    """An option as it was typed."""
+    values = value if isinstance(value, tuple) else (value,)
+    return " ".join([f"--{name}", *(quoted(str(one)) for one in values)])
 
 
 def _tell(tree: Tree, json: bool, data: str | None, draw: bool) -> None:

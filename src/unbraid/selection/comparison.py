@@ -9,7 +9,7 @@ factors are used to report, and by all but the first two.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,6 +53,7 @@ def compare(
     out: str | Path,
     seeds: int = 5,
     engine: Engine | None = None,
+    plugins: Sequence[str] = (),
     progress: ProgressKind = "auto",
     after: Callable[[Tree, MetaEpoch], None] | None = None,
 ) -> Path:
@@ -60,6 +61,11 @@ def compare(
     dataset, folder = load(data), user_path(out, "out")
     if not dataset.factor_sizes:
         raise UsageError(f"a comparison needs data with known factors, got {data!r}")
+    if len(dataset) < LABELS:
+        raise UsageError(
+            f"a comparison needs data of at least {LABELS:,} images, the labels that some ways may see; {data!r} has "
+            f"{len(dataset):,}; try a larger set, or more of this one"
+        )
     if recursion.final.images is None:
         recursion = replace(recursion, final=replace(recursion.final, images=len(dataset)))
     for seed in range(seeds):
@@ -70,6 +76,7 @@ def compare(
             out=place / "recursive",
             engine=engine,
             seed=seed,
+            plugins=plugins,
             progress=progress,
             after=after,
         )
@@ -78,7 +85,14 @@ def compare(
         rows = _tree_rows(tree, dataset)
         for arm, population in _others(recursion, cost(final) + tree.model_images, cost(final)).items():
             evolution = evolve(
-                population, data, out=place / arm, engine=engine, seed=seed, progress=progress, title=arm
+                population,
+                data,
+                out=place / arm,
+                engine=engine,
+                seed=seed,
+                plugins=plugins,
+                progress=progress,
+                title=arm,
             )
             rows += _rows(arm, evolution, dataset)
         write_json(place / SCORED, {"seed": seed, "rows": rows, "found": _found_rows(tree, dataset)})
@@ -95,7 +109,7 @@ def _others(recursion: Recursion, total: int, selected: int) -> dict[str, Popula
     """The populations of the other arms, given the cost of the recursion and of its final population."""
     final, models = recursion.final, recursion.root.models
     length = int(final.images or 0) * final.generations
-    ranges = {name: found for name, found in final.searched.items() if name != "beta"}
+    searched = dict(sorted(final.searched.items(), key=lambda item: item[0] == "beta"))  # strengths come last
     return {
         "plain": replace(
             final,
@@ -113,7 +127,7 @@ def _others(recursion: Recursion, total: int, selected: int) -> dict[str, Popula
             final,
             objective="s2-beta-tcvae",
             options={**final.options, "labels": LABELS},
-            ranges={**ranges, "beta": final.searched["beta"], "gamma_sup": Range(GAMMAS, 1.0, 1000.0)},
+            ranges={**searched, "gamma_sup": Range(GAMMAS, 1.0, 1000.0)},
             score=f"mig:labels={LABELS}",
             size=max(2, round(selected / length)),
             images=length,
