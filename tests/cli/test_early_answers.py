@@ -43,6 +43,7 @@ WRONG = {
     "evolve run --score mgi --out x": "unknown score 'mgi'; did you mean 'mig'",
     "evolve status firts": "did you mean first?",
     "study run smok --out x": "unknown preset 'smok'",
+    "study run nets.toml --out x": "objectives.regressor.net: unknown predictor 'cn'; did you mean 'cnn'",
     "study status firts": "did you mean first?",
     "study report firts": "did you mean first?",
     "evaluate first": "first holds no run (no run.json). Start one: unbraid train",
@@ -68,6 +69,7 @@ def told(tmp_path_factory) -> dict[str, str]:
     (there / "first").mkdir()
     (there / "second").mkdir()
     (there / "second" / "run.json").write_text("{}")
+    (there / "nets.toml").write_text('data = "blobs16"\nsteps = 1\n[objectives.regressor]\nnet = ["mlp", "cn"]\n')
     done = subprocess.run(
         [sys.executable, "-c", BLOCKED], input="\n".join(WRONG), cwd=there, capture_output=True, text=True
     )

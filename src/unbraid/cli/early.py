@@ -6,12 +6,15 @@ import ast
 import difflib
 import sys
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from unbraid.errors import UsageError, unknown_name
 from unbraid.paths import quoted
 
-__all__ = ["check_data", "check_folder", "check_net", "check_objective", "check_score"]
+if TYPE_CHECKING:
+    from unbraid.study import Study
+
+__all__ = ["check_data", "check_folder", "check_net", "check_nets", "check_objective", "check_score"]
 
 Kind = Literal["run", "study", "population"]
 
@@ -85,6 +88,17 @@ def check_net(objective: object) -> None:
     if name.replace("_", "-").lower() not in known:
         hint = "An own one must be imported first (on the command line: --plugin FILE.py)"
         raise unknown_name("predictor" if predicts else "network", name, known, hint)
+
+
+def check_nets(study: Study) -> None:
+    """Refuse an unknown network of an objective of a study."""
+    from unbraid import objectives
+
+    for name, net in dict.fromkeys((spec.objective, spec.net) for spec in study):
+        try:
+            check_net(objectives.make(name, {} if net is None else {"net": net}))
+        except UsageError as error:
+            raise UsageError(f"{study.source}: objectives.{name}.net: {error}") from error
 
 
 def _registered(folder: str) -> list[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from tyro.conf import Positional, arg
 
-from unbraid.cli.early import check_folder
+from unbraid.cli.early import check_folder, check_nets
 from unbraid.paths import quoted
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ def study_run(
     from unbraid.study import parse_index, read_study
 
     plan = read_study(study)  # before torch is imported: a wrong key is answered at once
+    check_nets(plan)
     indices = parse_index(index, len(plan))
     if engine == "process" and address is not None:
         raise UsageError(f"--address {address} is for --engine ray")

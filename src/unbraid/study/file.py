@@ -3,6 +3,7 @@
 A study file::
 
     data = ["sprites32", "rooms3d-32"]
+    splits = ["random", "extrapolation"]  # if given: each of the data is trained on the training side of each of them
     seeds = 5                      # 0..4; or a list
     steps = 20000
     net = "conv"                   # or a list: one more axis (steps too)
@@ -12,6 +13,8 @@ A study file::
     [objectives.factor-vae]
     gamma = [10, 40, 100]          # a list: the strengths to sweep
     discriminator_width = 256      # any other option, fixed
+    net = "mlp"                    # its own network (or a list), steps and batch size instead of the study's
+    steps = 5000
     [[objectives.slow-vae]]        # double brackets: several settings of one objective
     rate = [1, 6]
     [[objectives.slow-vae]]
@@ -34,17 +37,19 @@ images: an objective on pairs gets half as many pairs, so that all see as much.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from unbraid import objectives
-from unbraid.data import PairStream, entry, parse
+from unbraid.data import SPLITS, PairStream, entry, parse
 from unbraid.errors import UsageError, unknown_name
 from unbraid.evaluation import make, settings_of
 from unbraid.options import Named, check_options, parse_name
 from unbraid.paths import user_path
 from unbraid.reading import parse_toml, read_text
-from unbraid.study.grid import TRAINING, Evaluation, Setting, Study, split_data, usual_measures
+from unbraid.study.grid import OWN, TRAINING, Evaluation, Setting, Study, split_data, usual_measures
+from unbraid.study.values import a_table, a_text, check_keys, numbers, texts, whole
 
 __all__ = ["parse_study", "read_study"]
 
@@ -52,7 +57,7 @@ MOST = 1_000_000
 """Runs of a study, and seeds: more would not end, and their list alone would fill the memory."""
 
 KEYS = (
-    *("name", "data", "objectives", "seeds", "steps", "net", "batch_size", "precision", "options"),
+    *("name", "data", "splits", "objectives", "seeds", "steps", "net", "batch_size", "precision", "options"),
     *("evaluation", "measures"),
 )
 
@@ -76,30 +81,34 @@ def read_study(path_or_preset: str | Path) -> Study:
 def parse_study(text: str, source: str, *, default_name: str = "study") -> Study:
     """A study from the text of its file; ``source`` names it in errors."""
     table = parse_toml(text, source)
-    _check_keys(table, KEYS, source, "")
+    check_keys(table, KEYS, source, "")
     for key in ("data", "objectives", "steps"):
         if key not in table:
             raise UsageError(f"{source}: key {key!r} is missing; a study needs data, objectives and steps")
-    common = _table(table.get("options", {}), source, "options")
+    common = a_table(table.get("options", {}), source, "options")
     for key, value in common.items():
         if isinstance(value, list):
             raise UsageError(f"{source}: options.{key} is a list; sweep it under [objectives.NAME] instead")
+    for key in OWN:
+        if key in common and key in table:
+            raise UsageError(f"{source}: {key} is given twice, for the study and under [options]; keep the first")
     settings = tuple(_settings(table["objectives"], common, source))
+    _check_own(table, settings, source)
     nets: tuple[str | None, ...] = (None,)
     if "net" in table:
-        nets = _texts(table["net"], source, "net")
+        nets = texts(table["net"], source, "net")
         for net in nets:
-            for name in {setting.objective for setting in settings}:
+            for name in {setting.objective for setting in settings if setting.net is None}:
                 _make(name, {"net": net}, source, "net")
     return Study(
-        name=_text(table.get("name", default_name), source, "name"),
-        data=_data(table["data"], source),
+        name=a_text(table.get("name", default_name), source, "name"),
+        data=_split(_data(table["data"], source), table.get("splits"), source),
         settings=settings,
         seeds=_seeds(table.get("seeds", 1), source),
-        steps=_numbers(table["steps"], source, "steps"),
+        steps=numbers(table["steps"], source, "steps"),
         nets=nets,
-        batch_size=_whole(table.get("batch_size", 64), source, "batch_size"),
-        precision=_text(table.get("precision", "auto"), source, "precision"),
+        batch_size=whole(table.get("batch_size", 64), source, "batch_size"),
+        precision=a_text(table.get("precision", "auto"), source, "precision"),
         measures=_measures(table, source),
         source=source,
     )
@@ -107,8 +116,8 @@ def parse_study(text: str, source: str, *, default_name: str = "study") -> Study
 
 def _settings(given: Any, common: Mapping[str, Any], source: str) -> Iterable[Setting]:
     if isinstance(given, list):
-        given = {_text(name, source, "objectives"): {} for name in given}
-    if not _table(given, source, "objectives"):
+        given = {a_text(name, source, "objectives"): {} for name in given}
+    if not a_table(given, source, "objectives"):
         raise UsageError(f"{source}: objectives is empty; name at least one, such as [objectives.beta-vae]")
     for name, own in given.items():
         key = f"objectives.{name}"
@@ -116,16 +125,61 @@ def _settings(given: Any, common: Mapping[str, Any], source: str) -> Iterable[Se
             cls = objectives.get(name)
         except UsageError as error:
             raise UsageError(f"{source}: {key}: {error}") from error
-        seen: set[tuple[str | None, float | None]] = set()
+        seen: set[tuple[object, ...]] = set()
         for given_options in own if isinstance(own, list) else [own]:
-            for setting in _sweep(cls, {**common, **_table(given_options, source, key)}, source, key):
-                if (setting.parameter, setting.strength) in seen:
+            for setting in _own_settings(cls, {**common, **a_table(given_options, source, key)}, source, key):
+                told = (setting.parameter, setting.strength, setting.net, setting.steps)
+                if told in seen:
                     raise UsageError(
                         f"{source}: {key} has two settings that the table could not tell apart ({setting.parameter} "
                         f"{setting.strength}); sweep what they differ in, a list of one value will do"
                     )
-                seen.add((setting.parameter, setting.strength))
+                seen.add(told)
                 yield setting
+
+
+def _own_settings(cls: type[objectives.Objective], options: dict[str, Any], source: str, key: str) -> Iterable[Setting]:
+    """The settings of one table of an objective: its sweep, with every network that it names."""
+    nets = texts(options.pop("net"), source, f"{key}.net") if "net" in options else (None,)
+    steps, batch_size = (
+        whole(options.pop(name), source, f"{key}.{name}") if name in options else None for name in OWN[1:]
+    )
+    for net in nets:
+        if net is not None:
+            _make(cls.name, {"net": net}, source, f"{key}.net")
+        for setting in _sweep(cls, options, source, key):
+            yield replace(setting, net=net, steps=steps, batch_size=batch_size)
+
+
+def _check_own(table: Mapping[str, Any], settings: Iterable[Setting], source: str) -> None:
+    """An axis of the study is no axis of an objective that has its own."""
+    for setting in settings:
+        for key in ("net", "steps"):
+            axis = table.get(key)
+            if getattr(setting, key) is not None and isinstance(axis, list) and len(axis) > 1:
+                raise UsageError(
+                    f"{source}: objectives.{setting.objective}.{key} is given, and {key} is a list for all objectives "
+                    f"({axis}); give one {key} for all, or {key} under each objective"
+                )
+
+
+def _split(data: tuple[str, ...], given: Any, source: str) -> tuple[str, ...]:
+    """Every data set on every split, the splits faster."""
+    if given is None:
+        return data
+    kinds = texts(given, source, "splits")
+    for kind in kinds:
+        if kind not in SPLITS:
+            raise UsageError(f"{source}: splits: {unknown_name('split', kind, SPLITS)}")
+    crossed = []
+    for text in data:
+        name, pairs = split_data(text)
+        if "split" in parse(name)[1]:
+            raise UsageError(f"{source}: data: {name} names a split of its own; leave it out, or leave out splits")
+        for kind in kinds:
+            side = f"{name}{',' if ':' in name else ':'}split={kind}"
+            crossed.append(f"{side} @ {pairs}" if pairs else side)
+    return tuple(crossed)
 
 
 def _sweep(cls: type[objectives.Objective], options: dict[str, Any], source: str, key: str) -> Iterable[Setting]:
@@ -158,7 +212,7 @@ def _make(name: str, options: Mapping[str, Any], source: str, key: str) -> objec
 
 
 def _data(given: Any, source: str, key: str = "data", also: Iterable[str] = ()) -> tuple[str, ...]:
-    names = _texts(given, source, key)
+    names = texts(given, source, key)
     for text in (name for name in names if name not in also):
         where, pairs = split_data(text)
         name, _ = parse(where)
@@ -179,18 +233,18 @@ def _measures(table: Mapping[str, Any], source: str) -> tuple[Evaluation, ...]:
     """What is asked of every run: the usual with the settings of [evaluation], those named under measures, or both."""
     chosen: list[Evaluation] = []
     if "evaluation" in table or "measures" not in table:
-        chosen += _usual(_table(table.get("evaluation", {}), source, "evaluation"), source)
+        chosen += _usual(a_table(table.get("evaluation", {}), source, "evaluation"), source)
     given = table.get("measures", {})
     entries: list[tuple[Named, dict[str, Any]]]
     if isinstance(given, list):
-        entries = [(Named.read(_text(text, source, "measures")), {}) for text in given]
+        entries = [(Named.read(a_text(text, source, "measures")), {}) for text in given]
     else:
-        tables = _table(given, source, "measures").items()
-        entries = [(Named(name), _table(own, source, f"measures.{name}")) for name, own in tables]
+        tables = a_table(given, source, "measures").items()
+        entries = [(Named(name), a_table(own, source, f"measures.{name}")) for name, own in tables]
     for named, own in entries:
         key = f"measures.{named.name}"
         data = _data(own.pop("data"), source, f"{key}.data", also=(TRAINING,)) if "data" in own else ()
-        seed = _whole(own.pop("seed", 0), source, f"{key}.seed", least=0)
+        seed = whole(own.pop("seed", 0), source, f"{key}.seed", least=0)
         try:
             entry = Evaluation(make(named, own), data, seed)
         except UsageError as error:
@@ -205,11 +259,11 @@ def _measures(table: Mapping[str, Any], source: str) -> tuple[Evaluation, ...]:
 
 def _usual(given: dict[str, Any], source: str) -> tuple[Evaluation, ...]:
     """The short form [evaluation]: settings of the usual measures in one table."""
-    numbers = ("train", "test", "points", "batches", "images", "seed")
-    _check_keys(given, ("metrics", "representations", "options", "downstream", *numbers), source, "evaluation.")
-    for key in numbers:
+    counts = ("train", "test", "points", "batches", "images", "seed")
+    check_keys(given, ("metrics", "representations", "options", "downstream", *counts), source, "evaluation.")
+    for key in counts:
         if key in given:
-            _whole(given[key], source, f"evaluation.{key}", least=0)
+            whole(given[key], source, f"evaluation.{key}", least=0)
     downstream = given.pop("downstream", None)
     if not isinstance(downstream, bool | None):
         raise UsageError(f"{source}: evaluation.downstream must be true or false, got {downstream!r}")
@@ -224,45 +278,5 @@ def _usual(given: dict[str, Any], source: str) -> tuple[Evaluation, ...]:
 
 def _seeds(given: Any, source: str) -> tuple[int, ...]:
     if isinstance(given, list):
-        return _numbers(given, source, "seeds", least=0)
-    return tuple(range(_whole(given, source, "seeds", most=MOST)))
-
-
-def _check_keys(table: Mapping[str, Any], known: Iterable[str], source: str, prefix: str) -> None:
-    for key in table:
-        if key not in known:
-            raise UsageError(f"{source}: {prefix}{key}: {unknown_name('key', key, known)}")
-
-
-def _table(value: Any, source: str, key: str) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise UsageError(f"{source}: {key} must be a table ([{key}]), got {value!r}")
-    return dict(value)
-
-
-def _text(value: Any, source: str, key: str) -> str:
-    if not isinstance(value, str) or not value:
-        raise UsageError(f"{source}: {key} must be text, got {value!r}")
-    return value
-
-
-def _texts(value: Any, source: str, key: str, *, empty: bool = False) -> tuple[str, ...]:
-    values = [_text(item, source, key) for item in (value if isinstance(value, list) else [value])]
-    if (not values and not empty) or len(set(values)) < len(values):
-        raise UsageError(f"{source}: {key} must be different names, at least one; got {values}")
-    return tuple(values)
-
-
-def _whole(value: Any, source: str, key: str, *, least: int = 1, most: int = 2**63 - 1) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise UsageError(f"{source}: {key} must be a whole number of at least {least}, got {value!r}")
-    if value > most:
-        raise UsageError(f"{source}: {key} must be at most {most:,}, got {value:,}")
-    return value
-
-
-def _numbers(value: Any, source: str, key: str, *, least: int = 1) -> tuple[int, ...]:
-    values = [_whole(item, source, key, least=least) for item in (value if isinstance(value, list) else [value])]
-    if not values or len(set(values)) < len(values):
-        raise UsageError(f"{source}: {key} must be different numbers, at least one; got {values}")
-    return tuple(values)
+        return numbers(given, source, "seeds", least=0)
+    return tuple(range(whole(given, source, "seeds", most=MOST)))

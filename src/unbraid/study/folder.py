@@ -25,7 +25,7 @@ from unbraid.files import open_lock, write_json
 from unbraid.paths import quoted, user_path
 from unbraid.reading import read_json
 from unbraid.study.evaluation import forget_evaluation, is_evaluated
-from unbraid.study.grid import Evaluation, Study
+from unbraid.study.grid import OWN, Evaluation, Study
 
 __all__ = ["RECORD", "State", "StudyFolder", "begin_study", "open_study"]
 
@@ -156,7 +156,8 @@ def _settings_words(old: list[dict[str, Any]], new: list[dict[str, Any]]) -> tup
         if position >= len(settings):
             return "nothing"
         setting = settings[position]
-        return f"{setting['objective']} {setting['options']}"
+        own = {key: setting[key] for key in OWN if key in setting}
+        return f"{setting['objective']} {setting['options'] | own}"
 
     first = next(i for i in range(max(len(old), len(new))) if old[i : i + 1] != new[i : i + 1])
     return words(old, first), words(new, first)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 from unbraid.errors import UsageError
 from unbraid.evaluation import Measure, make, settings_of
@@ -49,15 +49,27 @@ def usual_measures(
     return tuple(Evaluation(measure, seed=seed) for measure in measures)
 
 
+OWN = ("net", "steps", "batch_size")
+"""What an objective may have of its own instead of the study's."""
+
+
 @dataclass(frozen=True)
 class Setting:
-    """An objective with one value of its swept option."""
+    """An objective with one value of its swept option, and what it has of its own instead of the study's."""
 
     objective: str
     options: Mapping[str, Any]
     """All options given in the study file, the swept one included."""
     parameter: str | None = None
     strength: float | None = None
+    net: str | None = None
+    steps: int | None = None
+    batch_size: int | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        own = {key: value for key in OWN if (value := getattr(self, key)) is not None}
+        asked = {"objective": self.objective, "options": _plain(self.options)}
+        return {**asked, "parameter": self.parameter, "strength": self.strength, **own}
 
 
 @dataclass(frozen=True)
@@ -87,6 +99,12 @@ class RunSpec:
         return split_data(self.data)[1]
 
     @property
+    def method(self) -> str:
+        """What was trained, in words: the objective with its strength and its network, where they were chosen."""
+        strength = "" if self.parameter is None else f" {self.parameter} {self.strength:g}"
+        return f"{self.objective}{strength}{'' if self.net is None else f' ({self.net})'}"
+
+    @property
     def group(self) -> tuple[Any, ...]:
         """What runs that differ in nothing but the seed have in common."""
         return (self.data, self.objective, self.parameter, self.strength, self.net, self.steps)
@@ -95,7 +113,17 @@ class RunSpec:
 _FORM = {
     "name": str,
     "data": [str],
-    "settings": [{"objective": str, "options": dict, "parameter?": str | None, "strength?": int | float | None}],
+    "settings": [
+        {
+            "objective": str,
+            "options": dict,
+            "parameter?": str | None,
+            "strength?": int | float | None,
+            "net?": str,
+            "steps?": int,
+            "batch_size?": int,
+        }
+    ],
     "seeds": [int],
     "steps": [int],
     "nets?": [str | None],
@@ -136,7 +164,8 @@ class Study:
         rest, setting_number = divmod(rest, len(self.settings))
         rest, data = divmod(rest, len(self.data))
         net_number, steps = divmod(rest, len(self.steps))
-        setting, net = self.settings[setting_number], self.nets[net_number]
+        setting = self.settings[setting_number]
+        net = setting.net or self.nets[net_number]
         return RunSpec(
             index,
             self.data[data],
@@ -146,19 +175,27 @@ class Study:
             setting.strength,
             self.seeds[seed],
             net,
-            self.steps[steps],
-            self.batch_size,
+            setting.steps or self.steps[steps],
+            setting.batch_size or self.batch_size,
             self.precision,
         )
+
+    def each(self, key: Literal["net", "steps", "batch_size"]) -> list[Any]:
+        """The different values of this key among the runs; ``None`` for a network that is the objective's own."""
+        axis = {"net": self.nets, "steps": self.steps, "batch_size": (self.batch_size,)}[key]
+        given = [getattr(setting, key) for setting in self.settings]
+        return list(dict.fromkeys(value for own in given for value in (axis if own is None else (own,))))
 
     def __iter__(self) -> Iterator[RunSpec]:
         return (self[index] for index in range(len(self)))
 
     def to_json(self) -> dict[str, Any]:
         """The record kept in the study's folder."""
-        record = asdict(replace(self, measures=()))
+        record = asdict(replace(self, measures=(), settings=()))
         record.pop("source")
-        return {"format": 2, **_plain(record), "measures": [entry.to_json() for entry in self.measures]}
+        settings = [setting.to_json() for setting in self.settings]
+        measures = [entry.to_json() for entry in self.measures]
+        return {"format": 2, **_plain(record), "settings": settings, "measures": measures}
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any], source: str) -> Study:
@@ -166,7 +203,7 @@ class Study:
         check_form(record, _FORM, source, remedy="written by another version, or edited?")
         entries = {key: value for key, value in record.items() if key != "format"}
         try:
-            entries["settings"] = tuple(Setting(**entry) for entry in entries["settings"])
+            entries["settings"] = tuple(_setting(entry, entries.get("nets")) for entry in entries["settings"])
             if "evaluation" in entries:  # format 1
                 entries["measures"] = usual_measures(**entries.pop("evaluation"))
             else:
@@ -176,6 +213,17 @@ class Study:
             return cls(source=source, **entries)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise UsageError(f"{source} is no record of a study ({error}): written by another version?") from error
+
+
+def _setting(record: Mapping[str, Any], nets: Sequence[str | None] | None) -> Setting:
+    """A setting from its record.
+
+    Once a network among the options was its own, unless the study named one for all: that one was trained.
+    """
+    options = dict(record["options"])
+    earlier = options.pop("net", None)
+    own = {"net": earlier} if earlier is not None and not any(nets or ()) else {}
+    return Setting(**{**own, **record, "options": options})
 
 
 def split_data(text: str) -> tuple[str, str]:

@@ -62,18 +62,19 @@ def write_markdown(path: Path, study: Study, table: pl.DataFrame, answers: Seque
 
 
 def _what(study: Study, table: pl.DataFrame) -> Iterable[str]:
-    sweeps: dict[str, list[str]] = {}
+    sweeps: dict[str, dict[str, None]] = {}
     for setting in study.settings:
         strength = "" if setting.strength is None else f"{setting.strength:g}"
         name = setting.objective + (f" ({setting.parameter} %s)" if setting.parameter else "")
-        sweeps.setdefault(name, []).append(strength)
+        sweeps.setdefault(name, {})[strength] = None
     shown = "; ".join(name.replace("%s", ", ".join(values)) for name, values in sweeps.items())
     runs = table["index"].n_unique() if len(table) else 0
     hours = table.unique("index")["seconds"].sum() / 3600 if len(table) else 0.0
-    nets = ", ".join(code_span(net) for net in study.nets if net) or "each objective's own"
+    nets = ", ".join(code_span(net) for net in study.each("net") if net) or "each objective's own"
+    steps = " or ".join(f"{number:,}" for number in study.each("steps"))
     yield f"- Data: {', '.join(map(code_span, study.data))}"
     yield f"- Objectives: {markdown(shown)}"
-    yield f"- {len(study.seeds)} seeds, {' or '.join(f'{steps:,}' for steps in study.steps)} steps, networks {nets}"
+    yield f"- {len(study.seeds)} seeds, {steps} steps, networks {nets}"
     yield from _training(study)
     yield f"- {runs} of {len(study)} runs measured; their training took {hours:.1f} hours of one core"
     yield f"- Measures: {'; '.join(_measure_words(entry) for entry in study.measures)}"
@@ -89,7 +90,8 @@ def _training(study: Study) -> Iterable[str]:
         full.setdefault(setting.objective, []).append({name: getattr(made, name) for name in names})
     every = [options for several in full.values() for options in several]
     shared = {name: value for name, value in every[0].items() if all(o.get(name, o) == value for o in every)}
-    yield f"- Training: batches of {study.batch_size} images; {_options(shared)}"
+    sizes = " or ".join(map(str, study.each("batch_size")))
+    yield f"- Training: batches of {sizes} images; {_options(shared)}"
     for objective, several in full.items():
         own = {name: value for name, value in several[0].items() if name not in shared}
         fixed = {name: value for name, value in own.items() if all(o.get(name, o) == value for o in several)}

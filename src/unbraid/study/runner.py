@@ -206,8 +206,7 @@ class _Runner:
 
 
 def _words(spec: RunSpec) -> str:
-    strength = "" if spec.parameter is None else f" {spec.parameter} {spec.strength:g}"
-    return f"{spec.objective}{strength} on {spec.data}, seed {spec.seed}"
+    return f"{spec.method} on {spec.data}, seed {spec.seed}"
 
 
 def _check_inputs(study: Study, indices: Iterable[int]) -> None:
@@ -215,7 +214,7 @@ def _check_inputs(study: Study, indices: Iterable[int]) -> None:
     wanted: dict[str, dict[Any, RunSpec]] = {}
     for index in indices:
         spec = study[index]
-        wanted.setdefault(spec.data_set, {}).setdefault((spec.objective, spec.net, spec.pairs), spec)
+        wanted.setdefault(spec.data_set, {}).setdefault((spec.objective, spec.net, spec.pairs, spec.batch_size), spec)
     others: list[tuple[str, ImageDataset]] = []
     for entry in study.measures if wanted else ():
         key = f"{study.source}: measures.{entry.measure.name}.data"
