@@ -183,7 +183,7 @@ def test_a_failing_run_is_recorded_and_the_rest_goes_on(tmp_path, capsys):
     assert unbraid("study", "run", file, "--out", out, "--workers", 2, "--progress", "lines") == 1
     told = capsys.readouterr()
     assert "3 runs: 2 evaluated, 1 failed" in told.out
-    assert "run 00002 failed to train (dip-vae-i lambda_od 7 on dots, seed 0)" in told.err
+    assert "run 00002 failed to train (dip-vae-i lambda_od 7 (mlp:width=16) on dots, seed 0)" in told.err
     failure = json.loads((out / "failures" / "00002.json").read_text())
     assert "Try a smaller --learning-rate" in failure["error"]
     assert "Traceback" in failure["traceback"]
