@@ -39,7 +39,7 @@ export function compare(a: StudyRow, b: StudyRow, study: StudyData): HTMLElement
 
 function words(row: StudyRow): string {
   const strength = row.strength === null ? "" : `, ${row.strength_name} = ${row.strength}`;
-  return `${row.objective}${strength}, ${row.data}, seed ${row.seed}`;
+  return `${row.title}${strength}, ${row.data}, seed ${row.seed}`;
 }
 
 function number(row: StudyRow, name: string): number | null {

@@ -15,7 +15,7 @@ const MANY = 300;
 const ABOUT: [Key, string][] = [
   ["index", "Run"],
   ["data", "Data"],
-  ["objective", "Objective"],
+  ["title", "Objective"],
   ["strength", "Strength"],
   ["seed", "Seed"],
   ["status", "Status"],
@@ -58,8 +58,9 @@ class StudyTable {
   constructor(private study: StudyData) {
     this.shown = new Set(study.shown);
     const choices = (["data", "objective", "status"] as const).map((name) => {
-      const values = [...new Set(study.rows.map((row) => row[name]))].sort();
-      const select = h("select", { "aria-label": `Only this ${name}`, onchange: () => this.draw() }, h("option", { value: "" }, `any ${name}`), ...values.map((value) => h("option", { value }, value)));
+      const titles = new Map(study.rows.map((row) => [row[name], name === "objective" ? row.title : row[name]]));
+      const values = [...titles.keys()].sort();
+      const select = h("select", { "aria-label": `Only this ${name}`, onchange: () => this.draw() }, h("option", { value: "" }, `any ${name}`), ...values.map((value) => h("option", { value }, titles.get(value)!)));
       this.selects[name] = select;
       return values.length > 1 ? select : null;
     });
@@ -106,18 +107,15 @@ class StudyTable {
   private draw(): void {
     const scores = this.study.columns.filter((name) => this.shown.has(name));
     const heads: [Key, string][] = [...ABOUT, ...scores.map((name): [Key, string] => [name, name])];
-    this.head.replaceChildren(
-      h("th", { scope: "col" }, h("span", { class: "hidden" }, "Compare")),
-      h("th", { scope: "col" }, "Looks"),
-      ...heads.map(([key, title]) => {
-        const sorted = key === this.key ? (this.falling ? "descending" : "ascending") : "none";
-        return h(
-          "th",
-          { scope: "col", "aria-sort": sorted, class: key === "seed" || scores.includes(key) ? "number" : "" },
-          h("button", { type: "button", "data-key": key, onclick: () => this.sortBy(key, scores.includes(key)) }, plain(title), h("i", { "aria-hidden": "true" }, sorted === "none" ? "" : this.falling ? " ↓" : " ↑")),
-        );
-      }),
-    );
+    const [run, ...others] = heads.map(([key, title]) => {
+      const sorted = key === this.key ? (this.falling ? "descending" : "ascending") : "none";
+      return h(
+        "th",
+        { scope: "col", "aria-sort": sorted, class: key === "seed" || scores.includes(key) ? "number" : "" },
+        h("button", { type: "button", "data-key": key, onclick: () => this.sortBy(key, scores.includes(key)) }, plain(title), h("i", { "aria-hidden": "true" }, sorted === "none" ? "" : this.falling ? " ↓" : " ↑")),
+      );
+    });
+    this.head.replaceChildren(run, h("th", { scope: "col" }, h("span", { class: "hidden" }, "Compare")), h("th", { scope: "col" }, "Looks"), ...others);
     const rows = this.study.rows.filter((row) => this.matches(row)).sort((a, b) => this.order(a, b));
     const few = this.all ? rows : rows.slice(0, MANY);
     this.body.replaceChildren(...few.map((row) => this.line(row, scores)));
@@ -144,7 +142,7 @@ class StudyTable {
   /** Every word must occur; `name>0.2` and `name<0.2` compare a score. */
   private matches(row: StudyRow): boolean {
     if (Object.entries(this.selects).some(([name, select]) => select.value && value(row, name) !== select.value)) return false;
-    const text = [row.folder, row.data, row.objective, `${row.strength_name}=${row.strength}`, `seed=${row.seed}`, row.status, row.error ?? ""].join(" ").toLowerCase();
+    const text = [row.folder, row.data, row.objective, row.title, `${row.strength_name}=${row.strength}`, `seed=${row.seed}`, row.status, row.error ?? ""].join(" ").toLowerCase();
     return this.search.value.toLowerCase().split(/\s+/).filter(Boolean).every((word) => {
       const test = /^([a-z_0-9]+)([<>])(-?[\d.]+)$/.exec(word);
       if (!test) return text.includes(word);
@@ -162,11 +160,11 @@ class StudyTable {
     return h(
       "tr",
       { "data-index": row.index },
+      h("th", { scope: "row" }, row.page ? h("a", { href: page }, row.folder) : row.folder),
       h("td", {}, box),
       h("td", {}, look),
-      h("td", {}, row.page ? h("a", { href: page }, row.folder) : row.folder),
       h("td", {}, row.data),
-      h("td", {}, row.objective),
+      h("td", { title: row.objective }, row.title),
       h("td", {}, row.strength === null ? "" : `${row.strength_name} = ${row.strength}`),
       h("td", { class: "number" }, String(row.seed)),
       h("td", { title: row.error ?? "" }, row.status),

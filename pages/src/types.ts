@@ -54,6 +54,8 @@ export interface StudyRow {
   error: string | null;
   data: string;
   objective: string;
+  /** The objective as papers write it. */
+  title: string;
   strength_name: string | null;
   strength: number | null;
   seed: number;

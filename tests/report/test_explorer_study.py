@@ -203,3 +203,19 @@ def test_the_table_sorts_filters_and_compares(study, serving, visit):
     )
     page.get_by_role("link", name="all runs").click()
     assert runs.count() == 3
+
+
+def test_on_a_phone_the_table_keeps_the_run_in_sight_and_calls_objectives_by_their_titles(study, serving, visit):
+    page = visit(serving(study_site(study, images=6, sample=60)).url, width=390, height=844)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert "β-VAE" in page.locator("table.runs tbody tr").first.inner_text()
+    assert "beta-vae" not in page.locator("table.runs").inner_text()
+    frame = page.get_by_role("region", name="Runs")
+    places = "frame => [...frame.querySelectorAll('tr')].map(row => row.cells[0].getBoundingClientRect().x)"
+    before = frame.evaluate(places)
+    frame.evaluate("frame => frame.scrollTo(300, 0)")
+    assert frame.evaluate("frame => frame.scrollLeft") == 300
+    assert frame.evaluate(places) == before
+    assert page.locator("table.runs tbody tr").first.locator("> :first-child").inner_text() == "00000"
+    page.get_by_role("searchbox").fill("beta-vae")  # what stands in files is found as well
+    assert order(page) == [0, 1, 2]

@@ -11,6 +11,7 @@ from threading import Lock
 from typing import Any
 from zipfile import BadZipFile
 
+from unbraid import objectives
 from unbraid.errors import UsageError
 from unbraid.report.explorer.contents import FILES, look_at
 from unbraid.report.explorer.looks import NOTHING, data_of, looks
@@ -106,6 +107,7 @@ class StudySite:
             "folder": f"{index:05d}",
             "data": spec.data,
             "objective": spec.objective,
+            "title": objectives.title(spec.objective),
             "strength_name": spec.parameter,
             "strength": spec.strength,
             "seed": spec.seed,
