@@ -25,6 +25,7 @@ import h5py
 import numpy as np
 from PIL import Image
 
+from small_folders import PLUGIN, VAE, make_population, make_study
 from unbraid import objectives
 from unbraid.cli.app import main
 from unbraid.data import load
@@ -37,35 +38,16 @@ from unbraid.data.part import read_indices
 from unbraid.data.sets.shapes3d import convert_shapes3d
 from unbraid.data.sets.smallnorb import read_matrix
 from unbraid.data.space import FactorSpace
-from unbraid.engines import InlineEngine
 from unbraid.errors import UsageError
 from unbraid.evaluation import read_rows, read_share
 from unbraid.plugins import import_file
 from unbraid.report.explorer import run_site
 from unbraid.report.page.build import make_report
-from unbraid.selection import Population, evolve, open_evolution
-from unbraid.study import begin_study, make_table, open_study, read_study
-from unbraid.study.stages import evaluate_index, train_index
+from unbraid.selection import open_evolution
+from unbraid.study import make_table, open_study, read_study
 from unbraid.training import open_run, train
 
 SECONDS, MEMORY = 10, 2 << 30
-PLUGIN = str(Path(__file__).parent / "dots.py")
-VAE = "train vae --data dots --net mlp:width=8 --latents 2 --log-every 2 --batch-size 8 --progress none --out"
-STUDY = """
-data = ["dots"]
-seeds = 2
-steps = 4
-batch_size = 8
-net = "mlp:width=8"
-[objectives.vae]
-latents = 2
-[evaluation]
-metrics = ["mig"]
-train = 60
-test = 30
-batches = 2
-images = 20
-"""
 Case = tuple[Path, Callable[[], object]]
 
 
@@ -80,19 +62,13 @@ def command(words: str, *more: object) -> None:
 
 def make_folders(place: Path) -> None:
     """A run, a study and a population, all finished."""
-    command(VAE, place / "run", "--steps", 4)
+    command(VAE, "--out", place / "run", "--steps", 4)
     command("evaluate --metrics mig --train 60 --test 30", place / "run")
-    (place / "study.toml").write_text(STUDY)
-    study = place / "study"
-    begin_study(study, read_study(place / "study.toml"))
-    for index in range(2):
-        train_index(str(study), index)
-        evaluate_index(str(study), index)
+    study = make_study(place)
     (study / "failures").mkdir()
     (study / "failures" / "00001.json").write_text(json.dumps({"stage": "train", "error": "no", "traceback": "none"}))
-    tiny = {"net": "mlp:width=8", "latents": 2}
-    population = Population(size=2, models=2, images=16, generations=1, score="udr", options=tiny)
-    evolve(population, "dots", out=place / "population", engine=InlineEngine(), progress="none")
+    with contextlib.redirect_stdout(sys.stderr):
+        make_population(place)
 
 
 def run_cases(place: Path) -> list[Case]:

@@ -7,35 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from small_folders import PLUGIN, POPULATION, STUDY, VAE
 from unbraid.cli.app import main
 from unbraid.errors import UsageError
 from unbraid.files import exclusive, open_append, open_lock, replace_file, save_picture, write_text
 
-PLUGIN = str(Path(__file__).parents[1] / "dots.py")
-VAE = "train vae --data dots --net mlp:width=8 --latents 2 --log-every 2 --batch-size 8 --progress none"
 SCORES = "--metrics mig --train 60 --test 30 --points 20"
-POPULATION = (
-    "evolve run --data dots --members 2 --images 16 --option net=mlp:width=8 latents=2 --search beta=1,2 batch_size=8 "
-    "--score udr --models 2 --workers 1 --progress none"
-)
-STUDY = """
-data = ["dots"]
-seeds = 2
-steps = 4
-batch_size = 8
-net = "mlp:width=8"
-[objectives.beta-vae]
-beta = [1, 4]
-[options]
-latents = 2
-[evaluation]
-metrics = ["mig"]
-train = 60
-test = 30
-batches = 2
-images = 20
-"""
-
 MADE = {
     "run": [
         f"{VAE} --steps 4 --out OUT",

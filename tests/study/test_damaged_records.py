@@ -7,42 +7,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from small_folders import PLUGIN, STUDY, make_study
 from unbraid.cli.app import main
 from unbraid.errors import UsageError
-from unbraid.plugins import import_file
-from unbraid.study import begin_study, make_table, open_study, read_study
-from unbraid.study.stages import evaluate_index, train_index
+from unbraid.study import make_table, open_study
 
 EARLIER = Path(__file__).parent / "study-0.1"
-PLUGIN = str(Path(__file__).parents[1] / "dots.py")
-FILE = """
-data = ["dots"]
-seeds = 2
-steps = 4
-batch_size = 8
-net = "mlp:width=8"
-[objectives.vae]
-latents = 2
-[evaluation]
-metrics = ["mig"]
-train = 60
-test = 30
-batches = 2
-images = 20
-"""
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """A study of two runs, measured."""
-    import_file(PLUGIN)
-    place = tmp_path_factory.mktemp("study")
-    (place / "file.toml").write_text(FILE)
-    begin_study(place / "out", read_study(place / "file.toml"))
-    for index in range(2):
-        train_index(str(place / "out"), index)
-        evaluate_index(str(place / "out"), index)
-    return place / "out"
+    return make_study(tmp_path_factory.mktemp("made"))
 
 
 @pytest.fixture
@@ -86,7 +61,7 @@ def test_codes_of_now_are_refused_by_name_and_made_anew_once_deleted(how, study,
     assert path.name in capsys.readouterr().err
     if how == "cut":
         path.unlink()
-        (file := study.parent / "file.toml").write_text(FILE)
+        (file := study.parent / "file.toml").write_text(STUDY)
         assert main(f"--plugin {PLUGIN} study run {file} --out {study} --workers 1".split()) == 0
         np.testing.assert_array_equal(np.load(path)["codes"], whole)
 
