@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from unbraid import metrics
+
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 ELSEWHERE = [ROOT / "docs" / "plugins.md"]
@@ -85,3 +87,27 @@ def test_every_extra_of_users_is_in_the_readme():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     for extra in set(PROJECT["optional-dependencies"]) - {"docs"}:
         assert f".[{extra}]" in readme
+
+
+def test_the_readme_says_how_to_install_where_it_works_and_how_many_scores_there_are():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "pip install .\n" in readme
+    assert f"`. {SHELL['VENV']}/bin/activate`" in readme
+    assert "--index-url" in readme
+    assert "POSIX" in readme
+    scores = [name for name in metrics.METRICS if name in metrics.__all__]  # other tests may have brought own ones
+    assert f"[{len(scores)} scores](docs/metrics/index.md)" in readme
+    assert "## TensorBoard" in (ROOT / "docs" / "runs.md").read_text(encoding="utf-8")
+
+
+def test_the_commands_of_the_page_on_trust_find_tests():
+    text = (ROOT / "docs" / "trust.md").read_text(encoding="utf-8")
+    commands = re.findall(r"`pytest ([^`]+)`", text)
+    assert len(commands) > 10
+    for command in commands:
+        paths, _, chosen = command.partition(" -k ")
+        places = [ROOT / path for path in paths.split()]
+        files = [file for place in places for file in ([place] if place.is_file() else place.rglob("test_*.py"))]
+        names = re.findall(r"^def (test_\w+)", "\n".join(file.read_text(encoding="utf-8") for file in files), re.M)
+        for word in chosen.strip('"').split(" or "):
+            assert any(word in name for name in names), f"{command}: no test has {word!r} in its name"

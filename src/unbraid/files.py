@@ -26,6 +26,7 @@ __all__ = [
     "cannot_write",
     "exclusive",
     "named_if_full",
+    "no_room",
     "open_append",
     "open_lock",
     "replace_file",
@@ -35,6 +36,7 @@ __all__ = [
     "write_bytes",
     "write_json",
     "write_text",
+    "writing",
 ]
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -87,6 +89,22 @@ def cannot_write(error: OSError, folder: Path) -> str:
     except OSError:
         room = ""
     return f"cannot write {path} ({error.strerror or error}{room})"
+
+
+def no_room(error: OSError, folder: Path) -> str:
+    """The same where a disk is full, and what to do."""
+    return f"{cannot_write(error, folder)}. What was there before is whole: make room, give the same command again"
+
+
+@contextlib.contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Turn whatever keeps a file that was asked for from being written into one line that names it and the remedy."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in FULL:
+            raise UsageError(no_room(error, path.absolute().parent)) from error
+        raise UsageError(f"cannot write {path} ({error.strerror or error}); choose another place (--out)") from error
 
 
 def write_bytes(path: Path, content: bytes) -> None:

@@ -109,6 +109,29 @@ def test_tables_on_a_full_disk_are_told_with_their_file_and_keep_what_was_there(
     assert list(out.rglob("*.part")) == []
 
 
+def test_pages_on_a_full_disk_are_told_with_their_file_and_keep_what_was_there(tmp_path):
+    run, page = tmp_path / "run", tmp_path / "page"
+    assert main([*TRAIN, "--out", str(run), "--progress", "none"]) == 0
+    (run / "report.html").write_bytes(b"the earlier page")
+    page.mkdir()
+    (page / "index.html").write_bytes(b"the earlier explorer")
+    for words, file in (
+        (["report", str(run)], run / "report.html"),
+        (["explore", str(run), "--out", str(page), "--images", "4", "--sample", "50"], page),
+        (["traverse", str(run)], run / "traversal.png"),
+    ):
+        ended = subprocess.run(
+            [sys.executable, "-c", FULL_DISK, "20", "--plugin", PLUGIN, *words], capture_output=True, text=True
+        )
+        assert ended.returncode == 2, ended.stderr
+        assert ended.stderr.splitlines()[-1].startswith(f"unbraid: cannot write {file}"), ended.stderr
+        assert "(File too large, " in ended.stderr
+    assert (run / "report.html").read_bytes() == b"the earlier page"
+    assert (page / "index.html").read_bytes() == b"the earlier explorer"
+    assert not (run / "traversal.png").exists()
+    assert list(tmp_path.rglob("*.part")) == []
+
+
 def test_the_file_that_did_not_fit_is_named(tmp_path):
     with pytest.raises(OSError) as caught, replace_file(tmp_path / "table.csv"):
         raise OSError(errno.ENOSPC, "No space left on device")

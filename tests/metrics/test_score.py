@@ -144,8 +144,20 @@ class Frame:
 def test_frames_hand_out_their_own_integers():
     factors = draws((2, 3), 60)
     assert check_factors(Frame(factors.tolist())).tolist() == factors.tolist()
-    with pytest.raises(UsageError, match=r"must be integers.*float64"):
+    with pytest.raises(UsageError, match=r"must be integers.*float64") as told:
         check_factors(Frame((factors + 0.5).tolist()))
+    assert "unique" not in str(told.value)  # a value per sample would make every score 0
+
+
+def test_frames_of_pandas_with_its_own_integers_are_taken():
+    import pandas as pd
+
+    codes, factors = draws((2, 3), 60) + 0.5, draws((2, 3), 60)
+    frame = pd.DataFrame(factors, columns=["a", "b"]).astype("Int64")
+    assert float(mig(pd.DataFrame(codes).astype("Float64"), frame)) == float(mig(codes, factors))
+    frame.loc[3, "b"] = pd.NA
+    with pytest.raises(UsageError, match="factors has entries that are missing or no numbers"):
+        mig(codes, frame)
 
 
 def test_codes_whose_squares_vanish_are_refused():

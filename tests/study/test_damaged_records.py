@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from small_folders import PLUGIN, STUDY, make_study
+from small_folders import PLUGIN, STUDY, make_population, make_study
 from unbraid.cli.app import main
 from unbraid.errors import UsageError
 from unbraid.study import make_table, open_study
@@ -118,3 +118,53 @@ def test_parts_of_scores_that_are_no_matrix_are_left_out_of_the_page(part, study
     (run / "scores.json").write_text(json.dumps({"scores": {"mig": entry}, "step": 4}))
     assert main(["--plugin", PLUGIN, "report", str(run)]) == 0
     assert "the matrix of mig" in (run / "report.html").read_text()
+
+
+@pytest.fixture(scope="module")
+def population(tmp_path_factory):
+    return make_population(tmp_path_factory.mktemp("population"))
+
+
+def _first(stored: dict) -> dict:
+    return stored["generations"][0]
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        (lambda stored: stored.update(seed="0"), "seed is str '0'"),
+        (lambda stored: stored.update(generations=3), "generations is int 3"),
+        (lambda stored: stored["population"].update(size="two"), "option 'size' of a population must be int"),
+        (lambda stored: _first(stored)["results"][0].update(score="high"), "generations[0].results[0].score is str"),
+        (lambda stored: _first(stored)["results"][0].update(hyperparameters={"beta": "a"}), "hyperparameters"),
+        (lambda stored: _first(stored)["results"].pop(), "generation 0 does not follow"),
+        (lambda stored: _first(stored)["results"][0].update(member=7), "generation 0 does not follow"),
+        (lambda stored: stored.pop("data"), "has no entry 'data'"),
+    ],
+)
+def test_a_record_of_a_population_with_other_entries_is_refused_by_name(change, named, population, tmp_path, capsys):
+    copy = shutil.copytree(population, tmp_path / "population")
+    stored = json.loads((copy / "evolution.json").read_text())
+    change(stored)
+    (copy / "evolution.json").write_text(json.dumps(stored))
+    refused_by_name(copy, named, capsys)
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff\xfe{}", b"[" * 5000])
+def test_a_record_of_a_population_that_is_none_is_refused_by_name(content, population, tmp_path, capsys):
+    copy = shutil.copytree(population, tmp_path / "population")
+    (copy / "evolution.json").write_bytes(content)
+    refused_by_name(copy, "", capsys)
+
+
+def refused_by_name(folder, named, capsys):
+    """By every command that looks at a population, in one line, and without a change to the record."""
+    held = (folder / "evolution.json").read_bytes()
+    for words in ("evolve status", "report", f"explore --out {folder.parent / 'page'}"):
+        assert main(["--plugin", PLUGIN, *words.split(), str(folder)]) == 2
+        said = capsys.readouterr().err
+        assert said.startswith(f"unbraid: {folder / 'evolution.json'}"), said
+        assert named in said
+        assert said.count("\n") == 1
+    assert (folder / "evolution.json").read_bytes() == held
+    assert not (folder.parent / "page").exists()

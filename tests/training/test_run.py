@@ -7,6 +7,7 @@ import pytest
 import torch
 
 import unbraid
+from unbraid import data
 from unbraid.data import from_arrays
 from unbraid.errors import UsageError
 from unbraid.evaluation import summarise
@@ -87,6 +88,21 @@ def test_data_that_changed_since_training_is_refused(tmp_path):
     assert len(trained.data()) == 50
     np.savez(file, images=rng.integers(256, size=(50, 8, 8, 1), dtype=np.uint8))
     with pytest.raises(UsageError, match=r"not those .*run was trained on.*--data NAME"):
+        open_run(trained.path).data()
+
+
+def test_data_that_cannot_be_loaded_again_say_how(tmp_path, dots):
+    own = from_arrays(dots.images(range(20)))
+    trained = unbraid.train("vae", own, steps=2, out=tmp_path / "run", progress="none")
+    with pytest.raises(UsageError, match=r"data held in memory; .*unbraid\.data\.save\(data, 'mine\.npz'\)"):
+        trained.data()
+    kept = data.save(own, tmp_path / "mine.npz")  # before or after training
+    assert summarise(trained, data.load(str(kept)), images=10).kl is not None
+    path = trained.path / "run.json"
+    stored = json.loads(path.read_text())
+    stored["data"]["recipe"] = {"name": "of-a-plugin", "options": {}}
+    path.write_text(json.dumps(stored))
+    with pytest.raises(UsageError, match=r"unknown data set 'of-a-plugin'.*--plugin FILE\.py"):
         open_run(trained.path).data()
 
 

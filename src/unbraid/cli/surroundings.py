@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from unbraid.errors import UsageError
-from unbraid.files import FULL, cannot_write
+from unbraid.files import FULL, no_room
 from unbraid.paths import check_path
 
 __all__ = ["check_text", "in_one_line", "tolerant_streams"]
@@ -47,7 +47,7 @@ def in_one_line(error: BaseException) -> str | None:
         if error.errno not in FULL:
             return str(error)
         folder = Path(error.filename).absolute().parent if isinstance(error.filename, str) else Path()
-        return f"{cannot_write(error, folder)}. What was there before is whole: make room, give the same command again"
+        return no_room(error, folder)
     text = str(error)
     if isinstance(error, MemoryError) or "allocate memory" in text or type(error).__name__ == "OutOfMemoryError":
         asked = re.search(r"allocate [\d.]+ \w*[bB]\w*", text)

@@ -11,7 +11,7 @@ import numpy as np
 
 from unbraid.data import Dataset, FactorSpace
 from unbraid.errors import UsageError
-from unbraid.files import save_picture
+from unbraid.files import save_picture, writing
 from unbraid.report.tiles import FRAME, PAPER, QUIET, TEXT, enlarge, font, paste
 
 if TYPE_CHECKING:
@@ -60,11 +60,9 @@ def contact_sheet(
     blocks.append(_Block("Random images", drawn))
     picture = _draw(dataset, blocks, columns)
     path = Path(path)
-    try:
+    with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         save_picture(picture, path)
-    except OSError as error:
-        raise UsageError(f"cannot write the contact sheet {path} ({error.strerror or error})") from error
     return path
 
 

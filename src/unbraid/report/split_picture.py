@@ -9,7 +9,7 @@ import numpy as np
 
 from unbraid.data import Split
 from unbraid.errors import UsageError
-from unbraid.files import save_figure
+from unbraid.files import save_figure, writing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,11 +59,9 @@ def draw_split(split: Split, path: str | Path) -> Path:
     _legend(figure.add_axes((0.62, 1 - 1.75 / top, 0.33, 0.16 / top)) if across > 1 else None)
     figure.subplots_adjust(0.9 / figure.get_figwidth(), 0.6 / top, 0.97, 1 - 1.1 / top, wspace=0.22, hspace=0.22)
     path = Path(path)
-    try:
+    with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         save_figure(figure, path, dpi=110)
-    except OSError as error:
-        raise UsageError(f"cannot write the picture {path} ({error.strerror or error})") from error
     return path
 
 

@@ -10,8 +10,7 @@ import numpy as np
 
 from unbraid.data import ImageDataset, SequenceStream, Tracks, make_stream
 from unbraid.data.motion import TransitionFit
-from unbraid.errors import UsageError
-from unbraid.files import save_figure, save_picture
+from unbraid.files import save_figure, save_picture, writing
 from unbraid.options import Named
 from unbraid.report.tiles import enlarge, labelled_rows
 
@@ -146,9 +145,7 @@ def _save(figure: Any, path: Path) -> Path:
 
 
 def _write(path: Path, save: Callable[[], None]) -> Path:
-    try:
+    with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         save()
-    except OSError as error:
-        raise UsageError(f"cannot write {path} ({error.strerror or error})") from error
     return path

@@ -240,10 +240,14 @@ def open_evolution(folder: str | Path) -> Evolution:
     remedy = "put back a copy, or give the population a new folder"
     with understood(path / RECORD, remedy):
         stored = read_json(path / RECORD, _FORM, remedy=remedy)
-        _check_generations(stored, path / RECORD, remedy)
+        try:
+            population = _population(stored["population"])
+        except UsageError as error:
+            raise UsageError(f"{path / RECORD}: {error}; {remedy}") from error
+        _check_generations(stored, population, path / RECORD, remedy)
         return Evolution(
             path,
-            _population(stored["population"]),
+            population,
             stored["seed"],
             stored["data"],
             [_generation(entry) for entry in stored["generations"]],
@@ -251,9 +255,9 @@ def open_evolution(folder: str | Path) -> Evolution:
         )
 
 
-def _check_generations(stored: dict[str, Any], path: Path, remedy: str) -> None:
+def _check_generations(stored: dict[str, Any], population: Population, path: Path, remedy: str) -> None:
     """Refuse generations that cannot have come one after the other, and values that fit into no table."""
-    alive, known = set(range(_population(stored["population"]).size)), set[tuple[int, int]]()
+    alive, known = set(range(population.size)), set[tuple[int, int]]()
     for number, generation in enumerate(stored["generations"]):
         results, survivors = generation["results"], set(generation["survivors"])
         events = generation["replacements"] or []

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from unbraid.data import ImageDataset
 from unbraid.errors import UsageError
-from unbraid.files import write_bytes
+from unbraid.files import write_bytes, writing
 from unbraid.report.explorer.contents import Contents, look_at
 from unbraid.report.explorer.networks import check_exporter
 from unbraid.report.explorer.packing import ASSETS, asset, data_script, packed_script, page
@@ -85,11 +85,9 @@ def write_site(site: Site, folder: str | Path, progress: Callable[[str], None] =
         content = site.get(path)
         if content is None:
             raise UsageError(f"{path} went away while the folder was written; has the run been deleted?")
-        try:
+        with writing(out / path):
             (out / path).parent.mkdir(parents=True, exist_ok=True)
             write_bytes(out / path, content)
-        except OSError as error:
-            raise UsageError(f"cannot write {out / path} ({error.strerror}); choose another folder (--out)") from error
         progress(path)
         size += len(content)
     return size

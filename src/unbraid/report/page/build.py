@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from unbraid.errors import UsageError
-from unbraid.files import write_text
+from unbraid.files import write_text, writing
 from unbraid.report.page.folder import plugin_words, read_folder
 from unbraid.report.page.model import Choices, look
 from unbraid.report.page.run_sections import gaps, headline, run_sections, tiles
@@ -35,20 +34,12 @@ def write_report(
     target = Path(out) if out is not None else (folders[0] if len(folders) == 1 else Path()) / "report.html"
     if target.is_dir():
         target = target / "report.html"
-    with _writing(target):  # before the work, so that a wrong place costs no time
+    with writing(target):  # before the work, so that a wrong place costs no time
         target.parent.mkdir(parents=True, exist_ok=True)
     text = make_report(folders, choices=choices, say=say)
-    with _writing(target):
+    with writing(target):
         write_text(target, text)
     return target
-
-
-@contextmanager
-def _writing(target: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise UsageError(f"cannot write {target} ({error.strerror or error}); choose another file (--out)") from error
 
 
 def make_report(
