@@ -40,6 +40,7 @@ from unbraid.data.sets.smallnorb import read_matrix
 from unbraid.data.space import FactorSpace
 from unbraid.errors import UsageError
 from unbraid.evaluation import read_rows, read_share
+from unbraid.generalization import evaluate, read_predictions, write_predictions
 from unbraid.plugins import import_file
 from unbraid.report.explorer import run_site
 from unbraid.report.page.build import make_report
@@ -141,6 +142,8 @@ def data_cases(place: Path) -> list[Case]:
     for name in ("a.png", "b.jpg", "c.gif"):
         Image.fromarray(pixels[0, :, :, 0]).save(pictures / name)
     store = render_store("fuzz", count=12, shape=(8, 8, 1), render=lambda index: pixels[index])
+    said = place / "said.parquet"
+    write_predictions(said, evaluate(lambda images: np.zeros((len(images), 2)), load("dots"), images=40, one_ood=20))
     (pickled := place / "kitti.pickle").write_bytes(pickle.dumps({"pedestrians": [pixels[0]], "names": ["a"]}))
     return [
         (stored, lambda: load(str(stored)).images([0])),
@@ -154,6 +157,7 @@ def data_cases(place: Path) -> list[Case]:
         *((pictures / name, lambda: from_folder(pictures, size=8)) for name in ("a.png", "b.jpg", "c.gif")),
         (store.path, lambda: ImageStore.open(store.path).images([0])),
         (store.path.with_suffix(".json"), lambda: ImageStore.open(store.path).images([0])),
+        (said, lambda: read_predictions(said).answers().modularity()),
         (pickled, lambda: read_plain_pickle(pickled)),
     ]
 

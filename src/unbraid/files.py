@@ -10,7 +10,7 @@ import json
 import os
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -18,6 +18,7 @@ from unbraid.errors import UsageError
 
 if TYPE_CHECKING:
     import matplotlib.figure
+    import numpy as np
     import polars
     from PIL.Image import Image
 
@@ -30,6 +31,7 @@ __all__ = [
     "open_append",
     "open_lock",
     "replace_file",
+    "save_columns",
     "save_figure",
     "save_picture",
     "save_table",
@@ -150,6 +152,21 @@ def save_table(table: polars.DataFrame, path: Path) -> None:
         table.write_parquet(buffer)
     else:
         table.write_csv(buffer)
+    write_bytes(path, buffer.getvalue())
+
+
+def save_columns(columns: Mapping[str, np.ndarray], path: Path, about: Mapping[str, Any]) -> None:
+    """Replace a Parquet file as a whole by these columns; :func:`unbraid.reading.read_columns` gives them back.
+
+    ``about`` is what else it says, as JSON holds it.
+    """
+    import pyarrow
+    import pyarrow.parquet
+
+    said = {"unbraid": json.dumps(about, allow_nan=False)}
+    table = pyarrow.table({name: pyarrow.array(column) for name, column in columns.items()}, metadata=said)
+    buffer = io.BytesIO()
+    pyarrow.parquet.write_table(table, buffer, compression="zstd")
     write_bytes(path, buffer.getvalue())
 
 

@@ -44,6 +44,7 @@ __all__ = [
     "parse_toml",
     "read_arrays",
     "read_bytes",
+    "read_columns",
     "read_csv",
     "read_header",
     "read_json",
@@ -61,6 +62,8 @@ WHOLE = 1 << 30
 """Most bytes of an array that is held in memory."""
 PIXELS = 1 << 27
 """Most pixels of a picture."""
+CELLS = 1 << 27
+"""Most cells of a table."""
 
 _FAULTS = (
     OSError,
@@ -323,6 +326,34 @@ def read_arrays(
                 found[name] = read_member(member, f"array {name!r} of {path}", sizes[name].file_size)
                 member.read(1)  # the end, where the checksum is compared
     return found
+
+
+def read_columns(path: Path, *, remedy: str = AGAIN) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """The columns of a Parquet file, and what else :func:`unbraid.files.save_columns` wrote into it, if anything.
+
+    Columns of numbers and words are read, none of them with empty cells.
+    """
+    content = read_bytes(path, remedy=remedy)
+    with understood(path, remedy):
+        import pyarrow
+        import pyarrow.parquet
+
+        # Without threads: a process that was forked from one that read such a file has lost them.
+        file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(content), pre_buffer=False)
+        rows, columns = file.metadata.num_rows, file.metadata.num_columns
+        if rows < 0 or rows * columns > CELLS:  # a few bytes can stand for any number of equal cells
+            raise UsageError(f"{path} promises {rows:,} rows of {columns}, at most {CELLS:,} cells are read; {remedy}")
+        said = (file.schema_arrow.metadata or {}).get(b"unbraid")
+        about = {} if said is None else parse_json(said, path, remedy=remedy)
+        check_form(about, {}, path, remedy=remedy)
+        table = file.read(use_threads=False)
+        found = {}
+        for name, column in zip(table.column_names, table.columns, strict=True):
+            if column.null_count:
+                raise UsageError(f"{path} has {column.null_count:,} empty cells in column {name!r}; {remedy}")
+            array = column.to_numpy()
+            found[name] = array.astype(str) if array.dtype == object else array
+        return found, about
 
 
 @contextlib.contextmanager

@@ -9,6 +9,7 @@ import pytest
 
 import unbraid
 from unbraid import evaluation, objectives
+from unbraid.data import split
 from unbraid.evaluation import GroupMeasure, measure, measure_group, rows_to_json
 
 NAMES = [name for name in evaluation.names() if evaluation.get(name).__module__.startswith("unbraid.")]
@@ -30,10 +31,12 @@ def runs(tmp_path_factory):
         "classifier": {"net": "mlp:width=8", "factor": "x"},
         "regressor": {"net": "mlp:width=8"},
     }
-    made = [(objectives.make(name, options), seed) for name, options in chosen.items() for seed in (0, 1)]
+    seen = split(data, "extrapolation").train
+    made = [(objectives.make(name, options), data, seed) for name, options in chosen.items() for seed in (0, 1)]
+    made += [(objectives.make("regressor", chosen["regressor"]), seen, seed) for seed in (0, 1)]
     return data, [
-        unbraid.train(objective, data, steps=2, seed=seed, out=folder / f"{objective.name}{seed}", progress="none")
-        for objective, seed in made
+        unbraid.train(objective, part, steps=2, seed=seed, out=folder / str(number), progress="none")
+        for number, (objective, part, seed) in enumerate(made)
     ]
 
 

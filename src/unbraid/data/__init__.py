@@ -21,7 +21,7 @@ from unbraid.data.sets.sprites import Sprites
 from unbraid.data.sets.synthetic import SyntheticLinear, SyntheticNonlinear, linear_map
 from unbraid.data.sets.variants import colored, noisy, scream
 from unbraid.data.space import FactorSpace, SubSpace
-from unbraid.data.splits.side import Side
+from unbraid.data.splits.side import Side, SplitPart
 from unbraid.data.splits.split import Split, split
 from unbraid.data.splits.value_sets import KINDS as SPLITS
 from unbraid.data.stream import (
@@ -71,6 +71,7 @@ __all__ = [
     "Side",
     "Spheres",
     "Split",
+    "SplitPart",
     "Sprites",
     "Stream",
     "SubSpace",

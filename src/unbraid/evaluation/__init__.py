@@ -20,6 +20,7 @@ from unbraid.evaluation.losses import Losses, losses_after_training
 from unbraid.evaluation.measuring import (
     FOLDER,
     Measured,
+    answer_path,
     group_runs,
     measure,
     measure_group,
@@ -58,6 +59,7 @@ __all__ = [
     "SummaryMeasure",
     "Verdict",
     "accuracy",
+    "answer_path",
     "as_run",
     "class_names",
     "describe_run",

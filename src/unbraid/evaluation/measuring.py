@@ -3,7 +3,7 @@
 ``RUN/scores/<measure>-<hash>.json`` holds the rows of a measure; the hash is of its settings and the seed, of the data
 and of the run's weights, and of the source of own metrics and measures. While rows are still coming they lie in
 ``.<measure>-<hash>.rows``, one line each, so that a killed measure goes on where it was. What a group is compared by
-lies in ``<measure>-<hash>.npz``.
+lies in ``<measure>-<hash>.npz``, a table that a measure leaves in ``<measure>-<hash>.parquet``.
 """
 
 from __future__ import annotations
@@ -44,10 +44,22 @@ if TYPE_CHECKING:
     from unbraid.data import ImageDataset
     from unbraid.training import Run
 
-__all__ = ["FOLDER", "Measured", "group_runs", "measure", "measure_group", "read_rows", "read_share", "rows_to_json"]
+__all__ = [
+    "FOLDER",
+    "Measured",
+    "answer_path",
+    "group_runs",
+    "measure",
+    "measure_group",
+    "read_rows",
+    "read_share",
+    "rows_to_json",
+]
 
 FOLDER = "scores"
 """Where answers lie in a run's folder."""
+BESIDE = (".json", ".npz", ".parquet")
+"""Endings of an answer, of what a group is compared by, and of a table that a measure leaves with its answer."""
 _ANEW = "delete it to measure anew"
 
 Asked = str | Named | Measure | Iterable[str | Named | Measure]
@@ -136,6 +148,18 @@ def measure_group(
     return [Measured(chosen, (({}, own),), path) for own, (_, path) in zip(scores, shares, strict=True)]
 
 
+def answer_path(
+    run: Run | Callable[[np.ndarray], Any], data: ImageDataset, asked: Measure, *, seed: int = 0, suffix: str = ".json"
+) -> Path | None:
+    """Where the answer of a measure lies, or something that belongs to it by another ending; ``None`` of a function."""
+    model = as_run(run)
+    if model.path is None:
+        return None
+    store = _Store(model, data, seed)
+    store.make()
+    return store.path(asked, suffix)
+
+
 def read_rows(path: Path) -> Rows:
     """The rows of a stored answer."""
     with understood(path, _ANEW):
@@ -194,7 +218,7 @@ class _Store:
 
     def forget(self, asked: Measure) -> None:
         """Delete what was answered."""
-        for path in (self.path(asked), self.path(asked, ".npz"), self.partial(asked)):
+        for path in (*(self.path(asked, suffix) for suffix in BESIDE), self.partial(asked)):
             path.unlink(missing_ok=True)
 
     def make(self) -> None:

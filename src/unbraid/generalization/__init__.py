@@ -7,15 +7,23 @@ learning does not generalize strongly within the same domain, ICLR.
 from unbraid.generalization.analyses import attribution, modularity, one_unseen, similarity, towards_mean
 from unbraid.generalization.baselines import BASELINES, baseline, clamp, marginals, mean_target, predict_baseline
 from unbraid.generalization.beyond import error_parts, trust_range
-from unbraid.generalization.evaluate import Answers, evaluate, predict_part
+from unbraid.generalization.evaluate import Answers, Asked, evaluate, predict_part
+from unbraid.generalization.facts import SplitFacts
+from unbraid.generalization.measure import Generalization, predictions_of
+from unbraid.generalization.predictions import Predictions, read_predictions, write_predictions
 from unbraid.generalization.published import Cell, published, published_data, published_models
 from unbraid.generalization.scores import Scores, grid_mean, grid_variance, r2, space_of, targets
+from unbraid.generalization.trained import split_of
 
 __all__ = [
     "BASELINES",
     "Answers",
+    "Asked",
     "Cell",
+    "Generalization",
+    "Predictions",
     "Scores",
+    "SplitFacts",
     "attribution",
     "baseline",
     "clamp",
@@ -29,13 +37,17 @@ __all__ = [
     "one_unseen",
     "predict_baseline",
     "predict_part",
+    "predictions_of",
     "published",
     "published_data",
     "published_models",
     "r2",
+    "read_predictions",
     "similarity",
     "space_of",
+    "split_of",
     "targets",
     "towards_mean",
     "trust_range",
+    "write_predictions",
 ]

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from unbraid.data.dataset import Dataset, Law, Recipe
 from unbraid.data.part import Indices, Part
 from unbraid.data.space import FactorSpace
+
+if TYPE_CHECKING:
+    from unbraid.data.splits.split import Split
 
 __all__ = ["Side", "SplitPart", "step_inside"]
 
@@ -44,6 +47,9 @@ class SplitPart(Part):
     Where it is a product of value sets the steps are those of the law with these values alone; elsewhere a step that
     leaves the side is drawn anew.
     """
+
+    split: Split | None = None
+    """The split that computes it; ``None`` where a file says which images are on this side."""
 
     def __init__(self, base: Dataset, indices: Indices, side: Side, recipe: Recipe | None) -> None:
         super().__init__(base, indices)

@@ -172,7 +172,9 @@ class Split:
         if indices is None or not len(indices):
             raise UsageError(f"the {side} side of {self!r} holds no image; choose other values")
         record = Side(self.kind, side, self.hash, _digest(self.cells.describe()), self.seed)
-        return SplitPart(self.data, indices, record, self._recipe(side))
+        part = SplitPart(self.data, indices, record, self._recipe(side))
+        part.split = self
+        return part
 
     def _recipe(self, side: str) -> Recipe | None:
         whole = self.data.recipe
