@@ -8,8 +8,8 @@ import unbraid
 
 ROOT = Path(unbraid.__file__).parent
 
-WRITERS = {"savefig", "write_text", "write_bytes", "touch", "fromfile", "tofile"}
-"""Methods that write to a path."""
+WRITERS = {"savefig", "write_text", "write_bytes", "touch", "mkdir", "makedirs", "fromfile", "tofile"}
+"""Methods that write to a path, or make a folder there."""
 TABLES = {"write_csv", "write_parquet", "save", "savez", "savez_compressed"}
 """Those that may write to a temporary name, a buffer or an open file."""
 HERE = {
@@ -56,8 +56,9 @@ def test_writing_elsewhere_would_be_seen():
         "table.write_csv(folder / name)",
         'path.open("w")',
         'open(path, mode="ab")',
+        "folder.mkdir(exist_ok=True)",
     ]
-    assert len(list(writes("\n".join(lines)))) == 5
+    assert len(list(writes("\n".join(lines)))) == 6
     fine = [
         'path.open("rb")',
         "path.open()",

@@ -26,6 +26,7 @@ __all__ = [
     "FULL",
     "cannot_write",
     "exclusive",
+    "make_folders",
     "named_if_full",
     "no_room",
     "open_append",
@@ -107,6 +108,12 @@ def writing(path: Path) -> Iterator[None]:
         if error.errno in FULL:
             raise UsageError(no_room(error, path.absolute().parent)) from error
         raise UsageError(f"cannot write {path} ({error.strerror or error}); choose another place (--out)") from error
+
+
+def make_folders(folder: Path) -> None:
+    """Make a folder and those above it, where they are missing; none behind a link that leads out of a run."""
+    _check_folders(folder / "file")
+    folder.mkdir(parents=True, exist_ok=True)
 
 
 def write_bytes(path: Path, content: bytes) -> None:

@@ -120,6 +120,24 @@ def test_a_linked_folder_inside_a_run_is_not_written_to(made, tmp_path, capsys):
     assert {path: path.read_bytes() for path in outside.iterdir()} == held
 
 
+def test_no_folder_is_made_behind_a_linked_one(made, tmp_path, capsys):
+    kind, folder = made
+    copy, outside = tmp_path / "out", tmp_path / "outside"
+    shutil.copytree(folder, copy)
+    outside.mkdir()
+    place = {"run": "pictures", "study": "report", "population": "pictures"}[kind]
+    shutil.rmtree(copy / place, ignore_errors=True)
+    (copy / place).symlink_to(outside)
+    line = {
+        "run": "explore OUT --out OUT/pictures/site",
+        "study": "study report OUT",
+        "population": "explore OUT --out OUT/pictures/site",
+    }[kind]
+    assert unbraid(line, copy) == 2
+    assert f"{place} is a link that leads out of" in capsys.readouterr().err
+    assert list(outside.iterdir()) == []
+
+
 def test_links_that_stay_inside_and_links_to_the_whole_are_followed(tmp_path):
     (member := tmp_path / "population" / "member").mkdir(parents=True)
     (tmp_path / "population" / "evolution.json").write_text("{}")

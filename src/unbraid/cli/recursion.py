@@ -12,6 +12,7 @@ from tyro.conf import Positional, arg
 
 from unbraid.cli.early import check_data, check_folder
 from unbraid.cli.hints import next_commands
+from unbraid.files import make_folders
 from unbraid.paths import quoted
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def evolve_status(folder: Positional[Path], *, draw: bool = False, data: Text = 
         evolution = open_evolution(folder)
         tell_population(evolution, json)
         if draw and evolution.generations:
-            (folder / "pictures").mkdir(exist_ok=True)
+            make_folders(folder / "pictures")
             draw_lineage(evolution, folder / "pictures" / "lineage.png")
 
 

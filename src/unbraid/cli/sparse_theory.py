@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from tyro.conf import UseAppendAction, arg
 
 from unbraid.errors import UsageError
+from unbraid.files import make_folders
 
 __all__ = ["theory_collapse", "theory_dimensionality", "theory_identifiability", "theory_rotation"]
 
@@ -205,7 +206,7 @@ def _finish(name: str, rows: Rows, draw: Callable[[Path], None], out: Path | Non
     if out is not None:
         from unbraid.files import write_json
 
-        out.mkdir(parents=True, exist_ok=True)
+        make_folders(out)
         write_json(out / f"{name}.json", {"rows": rows})
         draw(out / f"{name}.png")
     if json:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from tyro.conf import Positional, arg
 
 from unbraid.cli.early import check_folder, check_nets
+from unbraid.files import make_folders
 from unbraid.paths import quoted
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ def study_report(folder: Positional[Path], *, json: bool = False) -> None:
     found = coverage(opened)
     answers = answer_all(table, folder / "report") if len(table) else []
     if answers:
-        (folder / "report").mkdir(exist_ok=True)  # no question may have had an answer
+        make_folders(folder / "report")  # no question may have had an answer
         write_markdown(folder / "report" / "report.md", opened.study, table, answers)
     if json:
         told = _as_json(opened, found) | {

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from tyro.conf import Positional, arg
 
 from unbraid.errors import UsageError
+from unbraid.files import make_folders
 
 if TYPE_CHECKING:
     from unbraid.metrics import Score
@@ -102,7 +103,7 @@ def _of_sources(dimensions: int, matrix: Any, marginals: str, options: _Options)
     if options.out is not None:
         from unbraid.report.theory import draw_bijection
 
-        options.out.mkdir(parents=True, exist_ok=True)
+        make_folders(options.out)
         draw_bijection(f, sources, options.out / "bijection.png", scores=_bounded(before, after))
     title = f"{dimensions} independent {marginals} sources, {options.points:,} draws, factors are their tenths"
     return _tell(title, f, found, before, after, None, options.quiet)
@@ -149,7 +150,7 @@ def _of_run(path: Path, data: str | None, matrix: Any, marginals: Any, options: 
         from unbraid.report import traverse
         from unbraid.report.theory import draw_bijection, draw_traversals
 
-        options.out.mkdir(parents=True, exist_ok=True)
+        make_folders(options.out)
         draw_bijection(twin.f, drawn, options.out / "bijection.png", scores=_bounded(before, after))
         first, second = (traverse(each, dataset, seed=options.seed) for each in (run, twin))
         draw_traversals(first, second, options.out / "traversals.png")

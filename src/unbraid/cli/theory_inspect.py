@@ -10,6 +10,7 @@ from tyro.conf import Positional, arg
 
 from unbraid.cli.early import check_folder
 from unbraid.errors import UsageError
+from unbraid.files import make_folders
 
 if TYPE_CHECKING:
     from unbraid.theory import BetaStage, Inspection
@@ -54,7 +55,7 @@ def theory_inspect(
     dataset = opened.data() if data is None else load(data)
     found = inspect_run(opened, dataset, images=images, jacobians=jacobians, output=output, seed=seed)
     folder = run if out is None else out
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folders(folder)
     title = f"{run}, {opened.objective.name} on {dataset.name}, {images:,} images"
     write_json(folder / "theory.json", found.to_json())
     draw_inspection(found, folder / "theory.png", title=title)
@@ -118,7 +119,7 @@ def theory_beta_range(
     if out is not None:
         from unbraid.report.theory import draw_beta_range
 
-        out.parent.mkdir(parents=True, exist_ok=True)
+        make_folders(out.parent)
         draw_beta_range(found, out)
     if json:
         print(json_module.dumps(found.to_json(), allow_nan=False))
@@ -153,7 +154,7 @@ def theory_theorem(
     from unbraid.report.theory import draw_theorem
 
     target = Path(f"{name}.png") if out is None else out
-    target.parent.mkdir(parents=True, exist_ok=True)
+    make_folders(target.parent)
     numbers = draw_theorem(name, target, seed=seed)
     if json:
         print(json_module.dumps(numbers))

@@ -10,6 +10,7 @@ from tyro.conf import Positional, UseAppendAction, arg
 
 from unbraid.cli.early import check_folder
 from unbraid.errors import UsageError
+from unbraid.files import make_folders
 from unbraid.paths import quoted
 
 __all__ = ["theory_eigen", "theory_perturb"]
@@ -162,7 +163,7 @@ def theory_eigen(
         opened, dataset, rows=rows, values=values, reach=reach, images=images, start=start, seed=seed
     )
     target = run / "eigen.png" if out is None else out
-    target.parent.mkdir(parents=True, exist_ok=True)
+    make_folders(target.parent)
     save_eigen(found, target)
     if json:
         print(

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from tyro.conf import Positional, arg
 
 from unbraid.errors import UsageError, unknown_name
+from unbraid.files import make_folders
 
 __all__ = ["theory_planes"]
 
@@ -85,7 +86,7 @@ def theory_planes(
             planes.append(plane_images(opened[place], codes[place], found.latents, values=values, reach=reach))
             first, second = found.latents
             titles.append(f"{kind}: MIG {scores[place]:.2f}, z{first} × z{second}\npolar score {found.score:+.2f}")
-    out.parent.mkdir(parents=True, exist_ok=True)
+    make_folders(out.parent)
     draw_planes(planes, titles, out, columns=len(best))
     if json:
         print(json_module.dumps(rows))

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from tyro.conf import Positional, arg
 
 from unbraid.cli.early import check_data, check_folder
+from unbraid.files import make_folders
 
 __all__ = ["traverse_command"]
 
@@ -53,7 +54,7 @@ def traverse_command(
         opened, dataset, kind=kind, values=values, reach=reach, image=image, active_only=active_only, seed=seed
     )
     folder = out or run
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folders(folder)
     grid, animation = folder / "traversal.png", folder / "traversal.gif"
     save_grid(found, grid)
     save_animation(found, animation)

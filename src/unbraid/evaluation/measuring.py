@@ -35,7 +35,7 @@ from unbraid.evaluation.base import (
     settings_of,
 )
 from unbraid.evaluation.models import as_run, describe_run, fingerprint_data
-from unbraid.files import named_if_full, open_append, replace_file, write_json
+from unbraid.files import make_folders, named_if_full, open_append, replace_file, write_json
 from unbraid.metrics import Score, number_of, number_to_json
 from unbraid.options import Named
 from unbraid.reading import check_form, parse_json, read_arrays, read_bytes, read_json, understood
@@ -223,7 +223,7 @@ class _Store:
 
     def make(self) -> None:
         try:
-            self.folder.mkdir(exist_ok=True)
+            make_folders(self.folder)
         except OSError as error:
             raise UsageError(f"cannot write scores to {self.folder} ({error.strerror})") from error
 

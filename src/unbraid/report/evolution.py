@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from unbraid.data import Dataset, Part
-from unbraid.files import save_figure, save_picture
+from unbraid.files import make_folders, save_figure, save_picture
 from unbraid.report.tiles import enlarge, labelled_rows
 from unbraid.report.traversal import traverse
 from unbraid.selection import CannotReduce, Cut, Evolution, Interval, MetaEpoch, Tree, cut_latent, found_factors
@@ -134,7 +134,7 @@ def draw_metaepochs(tree: Tree, data: Dataset, path: Path, *, values: int = 9) -
 
 def draw_tree(tree: Tree, data: Dataset, folder: Path) -> list[Path]:
     """Every picture of a recursion: reductions, traversals, and the lineage of all its populations."""
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folders(folder)
     made = []
     for metaepoch in tree.metaepochs:
         made.append(folder / f"lineage_{_slug(metaepoch)}.png")

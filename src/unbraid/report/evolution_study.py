@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unbraid.evaluation import told
-from unbraid.files import save_figure, save_table, write_text
+from unbraid.files import make_folders, save_figure, save_table, write_text
 from unbraid.selection import ARMS, comparison_tables, judge
 from unbraid.sharing import markdown, sharable
 
@@ -67,7 +67,7 @@ def write_comparison(folder: str | Path, out: str | Path, *, command: str = "unb
     """Write ``README.md``, ``comparison.png`` and two Parquet tables about a comparison; returns the page."""
     models, found = comparison_tables(folder)
     place = Path(out)
-    place.mkdir(parents=True, exist_ok=True)
+    make_folders(place)
     for name, table in (("comparison", models), ("found", found)):
         save_table(table, place / f"{name}.parquet")
     _draw(models, place / "comparison.png")

@@ -11,7 +11,7 @@ import numpy as np
 
 from unbraid.data import Dataset, FactorSpace
 from unbraid.errors import UsageError
-from unbraid.files import save_picture, writing
+from unbraid.files import make_folders, save_picture, writing
 from unbraid.report.tiles import FRAME, PAPER, QUIET, TEXT, enlarge, font, paste
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def contact_sheet(
     picture = _draw(dataset, blocks, columns)
     path = Path(path)
     with writing(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folders(path.parent)
         save_picture(picture, path)
     return path
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from unbraid.data import Split
 from unbraid.errors import UsageError
-from unbraid.files import save_figure, writing
+from unbraid.files import make_folders, save_figure, writing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,7 +60,7 @@ def draw_split(split: Split, path: str | Path) -> Path:
     figure.subplots_adjust(0.9 / figure.get_figwidth(), 0.6 / top, 0.97, 1 - 1.1 / top, wspace=0.22, hspace=0.22)
     path = Path(path)
     with writing(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folders(path.parent)
         save_figure(figure, path, dpi=110)
     return path
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from unbraid.data import ImageDataset, SequenceStream, Tracks, make_stream
 from unbraid.data.motion import TransitionFit
-from unbraid.files import save_figure, save_picture, writing
+from unbraid.files import make_folders, save_figure, save_picture, writing
 from unbraid.options import Named
 from unbraid.report.tiles import enlarge, labelled_rows
 
@@ -146,6 +146,6 @@ def _save(figure: Any, path: Path) -> Path:
 
 def _write(path: Path, save: Callable[[], None]) -> Path:
     with writing(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folders(path.parent)
         save()
     return path

@@ -16,7 +16,7 @@ import torch
 from unbraid.data import ImageDataset, load
 from unbraid.engines import Engine, Outcome, ProcessEngine, Task
 from unbraid.errors import UsageError
-from unbraid.files import exclusive
+from unbraid.files import exclusive, make_folders
 from unbraid.paths import user_path
 from unbraid.progress import Progress, ProgressKind
 from unbraid.reading import read_json, understood
@@ -58,7 +58,7 @@ def evolve(
     dataset = load(data) if isinstance(data, str) else data
     folder = user_path(out, "out")
     with contextlib.suppress(FileExistsError):
-        folder.mkdir(parents=True)
+        make_folders(folder)
     with contextlib.ExitStack() as stack:
         stack.enter_context(exclusive(folder))
         check_population(population, dataset)  # before the folder remembers it

@@ -16,7 +16,7 @@ import numpy as np
 from unbraid.data import ImageDataset, make_stream
 from unbraid.engines import describe_error
 from unbraid.errors import UsageError
-from unbraid.files import exclusive, write_json
+from unbraid.files import exclusive, make_folders, write_json
 from unbraid.reading import read_json
 from unbraid.selection.population import Population
 from unbraid.selection.scoring import MemberScore, find_score
@@ -50,7 +50,7 @@ def train_member(
     number. Given again after an interruption, it ends with the same result.
     """
     out, data = Path(folder), source.load()
-    out.mkdir(parents=True, exist_ok=True)
+    make_folders(out)
     with _held(out):
         if (out / RESULT).exists():  # by a worker that outlived the process which had started it
             return read_json(out / RESULT, RESULT_FORM)

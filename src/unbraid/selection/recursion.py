@@ -21,7 +21,7 @@ import numpy as np
 from unbraid.data import ImageDataset, Part, load
 from unbraid.engines import Engine, ProcessEngine
 from unbraid.errors import UsageError
-from unbraid.files import exclusive
+from unbraid.files import exclusive, make_folders
 from unbraid.paths import user_path
 from unbraid.progress import ProgressKind
 from unbraid.selection.controller import check_population, evolve
@@ -121,7 +121,7 @@ def recurse(
     """
     dataset = load(data) if isinstance(data, str) else data
     folder = user_path(out, "out")
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folders(folder)
     with contextlib.ExitStack() as stack:
         stack.enter_context(exclusive(folder))
         if "," in str(folder.absolute()):

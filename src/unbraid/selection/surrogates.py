@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from unbraid.data import ImageDataset, Purpose, counter_rng
 from unbraid.errors import UsageError
-from unbraid.files import replace_file
+from unbraid.files import make_folders, replace_file
 from unbraid.metrics import Score, mig
 from unbraid.reading import read_arrays, understood
 from unbraid.selection.scoring import MemberScore
@@ -80,7 +80,7 @@ class SurrogateStore:
 
     def save(self, folder: Path) -> None:
         """Write one file per entry; files that are there already are left alone."""
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folders(folder)
         for entry in self.entries:
             path = folder / f"leaf{entry.leaf_run:02d}_depth{entry.depth:02d}.npz"
             if path.exists():

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from unbraid.errors import UsageError
-from unbraid.files import open_lock, write_json
+from unbraid.files import make_folders, open_lock, write_json
 from unbraid.paths import quoted, user_path
 from unbraid.reading import read_json
 from unbraid.study.evaluation import forget_evaluation, is_evaluated
@@ -52,7 +52,7 @@ class StudyFolder:
 
     def record_failure(self, index: int, stage: str, error: str, traceback: str) -> None:
         path = self._failure_file(index)
-        path.parent.mkdir(exist_ok=True)
+        make_folders(path.parent)
         write_json(path, {"stage": stage, "error": error, "traceback": traceback})
 
     def forget_failure(self, index: int) -> None:
@@ -124,7 +124,7 @@ def begin_study(path: Path, study: Study, *, reevaluate: bool = False) -> StudyF
     """
     path = user_path(path, "study folder")
     try:
-        (path / "runs").mkdir(parents=True, exist_ok=True)
+        make_folders(path / "runs")
     except OSError as error:
         raise UsageError(f"cannot write to {path} ({error.strerror}); choose another folder (--out)") from error
     with claim(path / ".lock", wait=True):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unbraid.errors import UsageError
-from unbraid.files import exclusive, write_json
+from unbraid.files import exclusive, make_folders, write_json
 from unbraid.reading import read_json
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def run_trials(
     """
     import polars
 
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folders(folder)
     rows = []
     with exclusive(folder):
         for trial in trials:

@@ -14,7 +14,7 @@ import torch
 from unbraid import objectives
 from unbraid.data import ImageDataset
 from unbraid.errors import UsageError
-from unbraid.files import open_lock
+from unbraid.files import make_folders, open_lock
 from unbraid.objectives import Objective
 from unbraid.paths import check_path
 from unbraid.training.described import describe_data
@@ -27,7 +27,7 @@ __all__ = ["clear", "identity", "make_folder", "open_or_begin", "sweep"]
 def make_folder(folder: Path) -> Path:
     check_path(folder, "folder")
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folders(folder)
         open_lock(folder / ".lock").close()
     except OSError as error:
         raise UsageError(f"cannot write to {folder} ({error.strerror}); choose another folder (--out)") from error

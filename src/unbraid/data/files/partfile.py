@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from unbraid.errors import UsageError
-from unbraid.files import open_append, write_json
+from unbraid.files import make_folders, open_append, write_json
 from unbraid.reading import read_json
 
 __all__ = ["PartFile"]
@@ -35,7 +35,7 @@ class PartFile:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Keep other processes off; what an earlier call left is taken up if it belongs to the same address."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        make_folders(self.path.parent)
         with open_append(self.path) as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

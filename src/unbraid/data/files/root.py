@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 
 from unbraid.errors import UsageError
+from unbraid.files import make_folders
 from unbraid.paths import user_path
 
 __all__ = ["find_file", "home", "roots"]
@@ -32,7 +33,7 @@ def home(name: str) -> Path:
     """The folder for new files of a data set; made when it is missing."""
     folder = roots()[0] / name
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folders(folder)
     except OSError as error:
         raise UsageError(
             f"cannot make the data folder {folder} ({error.strerror}); set UNBRAID_DATA to a folder you can write to"

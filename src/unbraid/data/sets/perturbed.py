@@ -20,7 +20,7 @@ from unbraid.data.registry import load, register
 from unbraid.data.space import FactorSpace
 from unbraid.data.wrapper import Wrapper
 from unbraid.errors import UsageError, unknown_name
-from unbraid.files import write_bytes, write_json
+from unbraid.files import make_folders, write_bytes, write_json
 from unbraid.paths import quoted, user_path
 from unbraid.reading import read_bytes, read_json, understood
 
@@ -84,7 +84,7 @@ class Perturbation:
         if base.recipe is None:
             raise UsageError("the data set lives in memory only: save it (npz) and load it by path to perturb it")
         self.check_fits(base)
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folders(folder)
         names = ("weight", "bias", "readout", "patterns")
         blob = save({name: np.ascontiguousarray(getattr(self, name)) for name in names})
         content = {

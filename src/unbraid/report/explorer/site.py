@@ -8,7 +8,7 @@ from typing import Protocol
 
 from unbraid.data import ImageDataset
 from unbraid.errors import UsageError
-from unbraid.files import write_bytes, writing
+from unbraid.files import make_folders, write_bytes, writing
 from unbraid.report.explorer.contents import Contents, look_at
 from unbraid.report.explorer.networks import check_exporter
 from unbraid.report.explorer.packing import ASSETS, asset, data_script, packed_script, page
@@ -86,7 +86,7 @@ def write_site(site: Site, folder: str | Path, progress: Callable[[str], None] =
         if content is None:
             raise UsageError(f"{path} went away while the folder was written; has the run been deleted?")
         with writing(out / path):
-            (out / path).parent.mkdir(parents=True, exist_ok=True)
+            make_folders((out / path).parent)
             write_bytes(out / path, content)
         progress(path)
         size += len(content)

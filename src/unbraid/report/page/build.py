@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from unbraid.errors import UsageError
-from unbraid.files import write_text, writing
+from unbraid.files import make_folders, write_text, writing
 from unbraid.report.page.folder import plugin_words, read_folder
 from unbraid.report.page.model import Choices, look
 from unbraid.report.page.run_sections import gaps, headline, run_sections, tiles
@@ -35,7 +35,7 @@ def write_report(
     if target.is_dir():
         target = target / "report.html"
     with writing(target):  # before the work, so that a wrong place costs no time
-        target.parent.mkdir(parents=True, exist_ok=True)
+        make_folders(target.parent)
     text = make_report(folders, choices=choices, say=say)
     with writing(target):
         write_text(target, text)

@@ -12,6 +12,7 @@ import numpy as np
 from unbraid import files, objectives
 from unbraid.errors import UsageError
 from unbraid.evaluation import title
+from unbraid.files import make_folders
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -91,7 +92,7 @@ def save_figure(figure: Figure, path: str | Path) -> Path:
     target = Path(path)
     if target.suffix not in (".png", ".svg", ".pdf"):
         raise UsageError(f"a plot is saved as .png, .svg or .pdf, got {target.name!r}")
-    target.parent.mkdir(parents=True, exist_ok=True)
+    make_folders(target.parent)
     dates = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
     with matplotlib.rc_context(_STYLE):
         files.save_figure(figure, target, dpi=160, metadata=dates.get(target.suffix))

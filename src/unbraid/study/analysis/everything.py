@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from unbraid.errors import UsageError
-from unbraid.files import save_table
+from unbraid.files import make_folders, save_table
 from unbraid.sharing import spreadsheet
 from unbraid.study.analysis._style import save_figure
 from unbraid.study.analysis._table import METRICS, SCORED, counted_once, metrics_of
@@ -178,7 +178,7 @@ def answer_all(
         answers.append(Answer(name, analysis, found, figure))
         if folder is not None:
             place = Path(folder)
-            place.mkdir(parents=True, exist_ok=True)
+            make_folders(place)
             save_table(spreadsheet(found), place / f"{name}.csv")
             if figure is not None:
                 for ending in plots:
