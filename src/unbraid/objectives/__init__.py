@@ -10,8 +10,6 @@ from unbraid.objectives.base import (
     Objective,
     Problem,
     Terms,
-    check_not_negative,
-    check_positive,
     default_options,
     get,
     make,
@@ -26,6 +24,7 @@ from unbraid.objectives.beta_tcvae_sampled import (
     stratified_log_weights,
     weighted_log_weights,
 )
+from unbraid.objectives.checks import check_not_negative, check_positive
 from unbraid.objectives.classifier import Classifier
 from unbraid.objectives.dip_vae import DIPVAEI, DIPVAEII, DIPObjective, batch_covariance
 from unbraid.objectives.factor_vae import FactorVAE, discriminator_terms, log_ratio, permute_dims

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from unbraid.objectives.autoencoder import VAEObjective
-from unbraid.objectives.base import Terms, check_not_negative, check_positive, register
+from unbraid.objectives.base import Terms, register
+from unbraid.objectives.checks import check_not_negative, check_positive
 from unbraid.objectives.titles import KL, NLL
 
 if TYPE_CHECKING:

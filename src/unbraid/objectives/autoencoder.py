@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
 from unbraid.errors import UsageError, unknown_name
-from unbraid.objectives.base import Inputs, Objective, Problem, Terms, check_not_negative, check_positive, register
+from unbraid.objectives.base import Inputs, Objective, Problem, Terms, register
+from unbraid.objectives.checks import check_not_negative, check_positive
 
 if TYPE_CHECKING:
     import torch

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
@@ -25,8 +24,6 @@ __all__ = [
     "Objective",
     "Problem",
     "Terms",
-    "check_not_negative",
-    "check_positive",
     "default_options",
     "get",
     "make",
@@ -255,22 +252,6 @@ def make(name: str, options: dict[str, Any] | None = None) -> Objective:
     found = check_options(f"objective {name!r}", cls, options or {})
     # JSON knows lists only.
     return cls(**{key: tuple(value) if isinstance(value, list) else value for key, value in found.items()})
-
-
-def check_not_negative(objective: Objective, *fields: str) -> None:
-    """Refuse hyperparameters below zero, infinite or no numbers."""
-    for name in fields:
-        value = getattr(objective, name)
-        if not 0 <= value < math.inf:
-            raise UsageError(f"{name} must be a number that is not negative, got {value}; 0 switches it off")
-
-
-def check_positive(objective: Objective, *fields: str) -> None:
-    """Refuse hyperparameters that are not above zero, or infinite."""
-    for name in fields:
-        value = getattr(objective, name)
-        if not 0 < value < math.inf:
-            raise UsageError(f"{name} must be a positive number, got {value}")
 
 
 def options_of(objective: Objective) -> dict[str, Any]:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from unbraid.errors import UsageError
 from unbraid.objectives.autoencoder import VAEObjective
-from unbraid.objectives.base import Terms, check_not_negative, register
+from unbraid.objectives.base import Terms, register
+from unbraid.objectives.checks import check_not_negative
 from unbraid.objectives.titles import KL, NLL
 
 if TYPE_CHECKING:

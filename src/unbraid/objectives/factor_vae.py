@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from unbraid.errors import UsageError
 from unbraid.objectives.autoencoder import VAEObjective
-from unbraid.objectives.base import Inputs, Problem, Terms, check_not_negative, check_positive, register
+from unbraid.objectives.base import Inputs, Problem, Terms, register
+from unbraid.objectives.checks import check_not_negative, check_positive
 from unbraid.objectives.titles import KL, NLL
 
 if TYPE_CHECKING:

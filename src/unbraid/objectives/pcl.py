@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from unbraid.errors import UsageError
-from unbraid.objectives.base import Inputs, Problem, Terms, check_not_negative, check_positive, register
+from unbraid.objectives.base import Inputs, Problem, Terms, register
+from unbraid.objectives.checks import check_not_negative, check_positive
 from unbraid.objectives.pairs import PairObjective, stacked
 from unbraid.objectives.slow_flow import LARGEST
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from unbraid.objectives.base import Terms, check_not_negative, register
+from unbraid.objectives.base import Terms, register
+from unbraid.objectives.checks import check_not_negative
 from unbraid.objectives.pairs import PairVAEObjective, halves
 from unbraid.objectives.titles import KL, NLL
 from unbraid.objectives.transition_prior import gaussian_kl

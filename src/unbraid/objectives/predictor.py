@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from unbraid.errors import UsageError
-from unbraid.objectives.base import Objective, check_not_negative, check_positive
+from unbraid.objectives.base import Objective
+from unbraid.objectives.checks import check_not_negative, check_positive
 
 if TYPE_CHECKING:
     import torch
