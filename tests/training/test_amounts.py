@@ -6,6 +6,7 @@ import pytest
 
 import unbraid
 from unbraid.errors import UsageError
+from unbraid.objectives import BetaVAE
 from unbraid.study import open_study, parse_study, read_study, run_study
 from unbraid.training import open_run, train_together
 
@@ -48,6 +49,35 @@ def test_train_together_refuses_the_same(name, value, told, dots, tmp_path):
             "vae", dots, **{"outs": [tmp_path / "a", tmp_path / "b"], "seeds": [0, 1], "steps": 1, name: value}
         )
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"latents": 2.5}, "latents must be a whole number, got 2.5"),
+        ({"latents": "3"}, "latents must be a whole number, got '3'"),
+        ({"latents": 0}, "latents must be at least 1, got 0"),
+        ({"learning_rate": "1e-3"}, "learning_rate must be a positive number, got '1e-3'"),
+        ({"beta": None}, "beta must be a .*number.*, got None"),
+    ],
+)
+def test_objectives_made_in_python_name_the_option(options, told):
+    with pytest.raises(UsageError, match=told):
+        BetaVAE(**options)
+
+
+def test_networks_that_no_machine_holds_are_refused_by_their_options(dots, tmp_path):
+    with pytest.raises(UsageError, match=r"not enough memory .* of beta-vae \(latents = 1000000000, net = mlp"):
+        unbraid.train("beta-vae", dots, out=tmp_path / "run", steps=1, latents=10**9, net="mlp:width=512")
+    assert not (tmp_path / "run" / "run.json").exists()
+    with pytest.raises(UsageError, match=r"not enough memory .* of beta-vae \(latents = 1000000000, net = mlp"):
+        train_together(
+            BetaVAE(latents=10**9, net="mlp:width=512"),
+            dots,
+            outs=[tmp_path / "a", tmp_path / "b"],
+            seeds=[0, 1],
+            steps=1,
+        )
 
 
 @pytest.mark.usefixtures("dots")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from unbraid.errors import UsageError, unknown_name
 from unbraid.objectives.base import Inputs, Objective, Problem, Terms, register
-from unbraid.objectives.checks import check_not_negative, check_positive
+from unbraid.objectives.checks import check_count, check_not_negative, check_positive
 
 if TYPE_CHECKING:
     import torch
@@ -40,8 +40,7 @@ class AutoencoderObjective(Objective):
     """How steps are taken: adam, or adagrad (Duchi et al., 2011), whose steps only ever become smaller."""
 
     def __post_init__(self) -> None:
-        if self.latents < 1:
-            raise UsageError(f"latents must be at least 1, got {self.latents}")
+        check_count(self, "latents")
         check_positive(self, "learning_rate")
         if self.optimizer not in OPTIMIZERS:
             raise unknown_name("optimizer", self.optimizer, OPTIMIZERS)

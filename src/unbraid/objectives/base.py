@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 from unbraid.errors import UsageError
+from unbraid.objectives.checks import room_for
 from unbraid.options import Named, check_options
 from unbraid.problem import Problem
 from unbraid.registry import Registry
@@ -121,8 +122,9 @@ class Objective:
         from unbraid.objectives.augment import batch
 
         augmentations = self.augmentations
-        model = self.build(problem, generator)
-        batch.attach(augmentations, model, problem, generator)
+        with room_for(self):
+            model = self.build(problem, generator)
+            batch.attach(augmentations, model, problem, generator)
         return model
 
     def make_optimizers(self, model: nn.Module) -> dict[str, torch.optim.Optimizer]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from unbraid.errors import UsageError
 from unbraid.objectives.base import Inputs, Problem, Terms, register
-from unbraid.objectives.checks import check_not_negative, check_positive
+from unbraid.objectives.checks import check_count, check_not_negative, check_positive
 from unbraid.objectives.pairs import PairObjective, stacked
 from unbraid.objectives.slow_flow import LARGEST
 
@@ -55,8 +55,7 @@ class PCL(PairObjective):
     """Step size of Adam."""
 
     def __post_init__(self) -> None:
-        if self.latents < 1:
-            raise UsageError(f"latents must be at least 1, got {self.latents}")
+        check_count(self, "latents")
         check_positive(self, "learning_rate", "flow_width")
         check_not_negative(self, "flow")
 

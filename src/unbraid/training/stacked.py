@@ -51,8 +51,8 @@ def stackable(objective: Objective, problem: Problem) -> bool:
     assert isinstance(objective, VAEObjective)
     if objective.optimizer != "adam":
         return False
-    model = objective.build(problem, torch.Generator())
-    if not (can_stack(model.encoder) and can_stack(model.decoder)):
+    model = objective.make_model(problem, torch.Generator())
+    if not (can_stack(model.get_submodule("encoder")) and can_stack(model.get_submodule("decoder"))):
         return False
     *grid, last = problem.shape
     images, codes = torch.zeros(2, last, *grid), torch.zeros(1, 2, objective.latents)
