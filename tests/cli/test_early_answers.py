@@ -5,6 +5,9 @@ import sys
 
 import pytest
 
+from unbraid.cli.early import RECURSIONS
+from unbraid.selection import recursion_preset
+
 BLOCKED = """
 import sys
 
@@ -41,6 +44,11 @@ WRONG = {
     "evolve run --objective beta-va --out x": "unknown objective 'beta-va'",
     "evolve run --data blob --out x": "unknown data set 'blob'",
     "evolve run --score mgi --out x": "unknown score 'mgi'; did you mean 'mig'",
+    "evolve run --option net=mpl:width=8 --out x": "unknown network 'mpl'; did you mean 'mlp'",
+    "evolve run --objective beta-vae --option net=mpl --out x": "unknown network 'mpl'; did you mean 'mlp'",
+    "evolve run --option latens=3 --out x": "unknown option of objective 'beta-tcvae': 'latens'",
+    "evolve compare smoke --option net=mpl --out x": "unknown network 'mpl'; did you mean 'mlp'",
+    "evolve compare smoke --data blob --out x": "unknown data set 'blob'",
     "evolve status firts": "did you mean first?",
     "study run smok --out x": "unknown preset 'smok'",
     "study run nets.toml --out x": "objectives.regressor.net: unknown predictor 'cn'; did you mean 'cnn'",
@@ -81,3 +89,8 @@ def told(tmp_path_factory) -> dict[str, str]:
 @pytest.mark.parametrize("line", WRONG)
 def test_a_wrong_name_is_answered_without_torch(told, line):
     assert WRONG[line] in told[line]
+
+
+@pytest.mark.parametrize("preset", RECURSIONS)
+def test_options_are_checked_against_the_objective_of_the_preset(preset):
+    assert RECURSIONS[preset] == recursion_preset(preset)[0].root.objective

@@ -9,8 +9,9 @@ import pytest
 
 from small_folders import PLUGIN, STUDY, make_population, make_study
 from unbraid.cli.app import main
+from unbraid.engines import InlineEngine
 from unbraid.errors import UsageError
-from unbraid.study import make_table, open_study
+from unbraid.study import make_table, open_study, read_study, run_study
 
 EARLIER = Path(__file__).parent / "study-0.1"
 
@@ -64,6 +65,27 @@ def test_codes_of_now_are_refused_by_name_and_made_anew_once_deleted(how, study,
         (file := study.parent / "file.toml").write_text(STUDY)
         assert main(f"--plugin {PLUGIN} study run {file} --out {study} --workers 1".split()) == 0
         np.testing.assert_array_equal(np.load(path)["codes"], whole)
+
+
+@pytest.mark.parametrize("how", DAMAGE)
+def test_measuring_again_replaces_what_is_damaged(how, study):
+    (codes,) = (study / "runs" / "00001" / "scores").glob("udr-*.npz")
+    (scores,) = (study / "runs" / "00000" / "scores").glob("disentanglement-*.json")
+    whole, held = np.load(codes)["codes"], scores.read_bytes()
+    damage(codes, how)
+    scores.write_bytes(held[:-20])
+    (file := study.parent / "file.toml").write_text(STUDY)
+    run_study(read_study(file), study, engine=InlineEngine(), reevaluate=True, progress="none")
+    np.testing.assert_array_equal(np.load(codes)["codes"], whole)
+    assert json.loads(scores.read_text())["rows"][0]["scores"].keys() == {"mig"}
+    make_table(open_study(study))
+
+
+def test_measuring_a_study_of_version_0_1_again_does_without_its_damaged_codes(tmp_path):
+    folder = shutil.copytree(EARLIER, tmp_path / "study")
+    damage(folder / "runs" / "00001" / "codes.npz", "cut")
+    run_study(open_study(folder).study, folder, engine=InlineEngine(), reevaluate=True, progress="none")
+    make_table(open_study(folder))
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import difflib
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -14,7 +15,15 @@ from unbraid.paths import quoted
 if TYPE_CHECKING:
     from unbraid.study import Study
 
-__all__ = ["check_data", "check_folder", "check_net", "check_nets", "check_objective", "check_score"]
+__all__ = [
+    "RECURSIONS",
+    "check_data",
+    "check_folder",
+    "check_net",
+    "check_nets",
+    "check_options_of",
+    "check_score",
+]
 
 Kind = Literal["run", "study", "population"]
 
@@ -29,6 +38,9 @@ _START = {
     "study": "unbraid study run smoke --out",
     "population": "unbraid evolve run --preset smoke --out",
 }
+
+RECURSIONS = {"smoke": "beta-tcvae", "small": "beta-tcvae", "paper": "beta-tcvae-sampled"}
+"""The objective of each preset of a population."""
 
 
 def check_folder(path: Path, *kinds: Kind) -> None:
@@ -57,14 +69,6 @@ def check_data(name: str | None) -> None:
             data.entry(plain)
 
 
-def check_objective(name: str | None) -> None:
-    """Refuse an unknown objective."""
-    from unbraid import objectives
-
-    if name is not None:
-        objectives.get(name)
-
-
 def check_score(name: str) -> None:
     """Refuse an unknown score to select by."""
     from unbraid.selection import find_score
@@ -88,6 +92,16 @@ def check_net(objective: object) -> None:
     if name.replace("_", "-").lower() not in known:
         hint = "An own one must be imported first (on the command line: --plugin FILE.py)"
         raise unknown_name("predictor" if predicts else "network", name, known, hint)
+
+
+def check_options_of(objective: str, options: Iterable[str]) -> None:
+    """Refuse options, written NAME=VALUE, that an objective does not have or cannot take, and unknown networks."""
+    from unbraid import objectives
+    from unbraid.options import parse_value
+
+    pairs = [word.partition("=") for word in options]
+    given = {name.replace("-", "_"): parse_value(value) for name, equals, value in pairs if equals and value}
+    check_net(objectives.make(objective, given))
 
 
 def check_nets(study: Study) -> None:

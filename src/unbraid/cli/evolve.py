@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from tyro.conf import arg
 
-from unbraid.cli.early import check_data, check_objective, check_score
+from unbraid.cli.early import RECURSIONS, check_data, check_options_of, check_score
 from unbraid.cli.hints import next_commands
 from unbraid.paths import quoted
 
@@ -78,7 +78,7 @@ def evolve_run(
         progress: How progress is shown (on stderr).
         json: Print the result as JSON.
     """
-    check_objective(objective)
+    check_options_of(RECURSIONS[preset] if objective is None else objective, option)
     check_data(data)
     if score is not None and not recursive:
         check_score(score)

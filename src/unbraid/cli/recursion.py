@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from tyro.conf import Positional, arg
 
-from unbraid.cli.early import check_data, check_folder
+from unbraid.cli.early import RECURSIONS, check_data, check_folder, check_options_of
 from unbraid.cli.hints import next_commands
 from unbraid.files import make_folders
 from unbraid.paths import quoted
@@ -138,6 +138,7 @@ def evolve_compare(
         progress: How progress is shown (on stderr).
     """
     check_data(data)
+    check_options_of(RECURSIONS[preset], option)
     from unbraid.cli.evolve import changed_population
     from unbraid.engines import make_engine
     from unbraid.errors import UsageError

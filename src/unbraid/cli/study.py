@@ -49,7 +49,7 @@ def study_run(
         index: Only these runs, such as 0:100; for sharing a study among machines.
         stage: Only train, or only measure what is trained.
         retry_failed: Try runs again that failed earlier.
-        reevaluate: Accept changed evaluation settings, and measure all runs anew.
+        reevaluate: Accept changed evaluation settings, and measure what is not there yet or cannot be read.
         progress: How progress is shown (on stderr).
         json: Print the result as JSON.
     """

@@ -23,7 +23,16 @@ if TYPE_CHECKING:
     from unbraid.data import ImageDataset
     from unbraid.training import Run
 
-__all__ = ["EVALUATION", "Answered", "answers_of", "evaluate_run", "forget_evaluation", "is_evaluated", "own_scores"]
+__all__ = [
+    "EVALUATION",
+    "Answered",
+    "answers_of",
+    "evaluate_run",
+    "forget_damaged",
+    "forget_evaluation",
+    "is_evaluated",
+    "own_scores",
+]
 
 EVALUATION = "evaluation.json"
 _ANEW = "delete it to measure the run anew"
@@ -101,6 +110,17 @@ def _record(run: Path) -> dict[str, Any]:
 def forget_evaluation(run: Path) -> None:
     """Let a run count as not measured; the answers themselves stay, and are read again if nothing changed."""
     (run / EVALUATION).unlink(missing_ok=True)
+
+
+def forget_damaged(run: Path) -> None:
+    """Delete answers that cannot be read, and what was kept for comparisons between runs, which is soon made anew."""
+    for path in sorted((run / FOLDER).glob("*.json")):
+        try:
+            read_rows(path)
+        except UsageError:
+            path.unlink()
+    for path in sorted((run / FOLDER).glob("*.npz")):
+        path.unlink()
 
 
 def _asked(entry: Evaluation) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from unbraid.errors import UsageError
 from unbraid.files import make_folders, open_lock, write_json
 from unbraid.paths import quoted, user_path
 from unbraid.reading import read_json
-from unbraid.study.evaluation import forget_evaluation, is_evaluated
+from unbraid.study.evaluation import forget_damaged, forget_evaluation, is_evaluated
 from unbraid.study.grid import OWN, Evaluation, Study
 
 __all__ = ["RECORD", "State", "StudyFolder", "begin_study", "open_study"]
@@ -77,10 +77,11 @@ class StudyFolder:
         return "trained" if read_json(run / "run.json", {"status": str})["status"] == "finished" else "started"
 
     def forget_scores(self, index: int) -> None:
-        """Let a run be asked all measures again, unless some process is at it."""
+        """Let a run be asked all measures again, unless some process is at it; what is damaged is measured anew."""
         with self.claim(index) as held:
             if held:
                 forget_evaluation(self.run(index))
+                forget_damaged(self.run(index))
 
     @contextlib.contextmanager
     def claim(self, index: int) -> Iterator[bool]:
