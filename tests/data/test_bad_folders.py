@@ -121,3 +121,43 @@ def test_file_names_that_are_no_text_are_read_and_named_classes_are_refused(tmp_
     (tmp_path / "flat").rename(tmp_path / "classes" / "k\udcff")
     with pytest.raises(UsageError, match="its bytes are no UTF-8"):
         data.from_folder(tmp_path / "classes")
+
+
+def test_a_large_folder_is_looked_at_once_as_long_as_no_file_changes(pictures, tmp_path, monkeypatch):
+    monkeypatch.setenv("UNBRAID_DATA", str(tmp_path / "root"))
+    monkeypatch.setattr("unbraid.data.files.survey.ROOM", 3_000)
+    monkeypatch.setattr("unbraid.data.files.folder._IN_MEMORY", 100)
+    decoded = []
+    monkeypatch.setattr(PngImageFile, "load_prepare", _counting(decoded, PngImageFile.load_prepare))
+    kept = data.from_folder(pictures, skip_bad=True)
+    assert len(decoded) >= 2 * len(kept) - 1  # all but the first found no room
+    del decoded[:]
+    again = data.from_folder(pictures, skip_bad=True)
+    assert decoded == []
+    np.testing.assert_array_equal(again.images(range(6)), kept.images(range(6)))
+    assert again.card.traps == kept.card.traps  # what was bad is told again
+    with pytest.raises(UsageError, match="2 of 9 files cannot be read"):
+        data.from_folder(pictures)
+    Image.new("L", (8, 8), 77).save(pictures / "dark" / "0.png")
+    assert data.from_folder(pictures, skip_bad=True).images([0])[0, 0, 0, 0] == 77
+    assert decoded
+
+
+@pytest.mark.parametrize("content", ["{", '{"files": 3}', '{"files": []}', '{"files": [{"width": "8"}]}', "{}"])
+def test_a_damaged_record_of_a_folder_is_made_anew(content, pictures, tmp_path, monkeypatch):
+    monkeypatch.setenv("UNBRAID_DATA", str(tmp_path / "root"))
+    monkeypatch.setattr("unbraid.data.files.survey.ROOM", 3_000)
+    whole = data.from_folder(pictures, skip_bad=True)
+    (record,) = (tmp_path / "root" / "own").glob("*.survey.json")
+    held = record.read_text()
+    record.write_text(content)
+    assert len(data.from_folder(pictures, skip_bad=True)) == len(whole)
+    assert record.read_text() == held
+
+
+def _counting(calls, function):
+    def counted(self):
+        calls.append(self.filename)
+        return function(self)
+
+    return counted

@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ import numpy as np
 from unbraid.data.arrays import ArrayImages, ArrayLabels, Held, HeldArray
 from unbraid.data.dataset import Card, ImageDataset, Shape
 from unbraid.data.files.store import render_store
-from unbraid.data.files.survey import SYNTAX, Decoded, sound_files
+from unbraid.data.files.survey import SYNTAX, Decoded, Look, sound_files
 from unbraid.errors import UsageError
 from unbraid.paths import check_path, user_path
 from unbraid.progress import Progress
@@ -45,7 +45,8 @@ def from_folder(
     refused together; ``skip_bad`` leaves them out and says so on the card. Transparent pictures are laid on a
     ``background``, white or black; EXIF orientation is ignored.
     Small sets are kept in memory, large ones under the data root. A file is decoded once, beyond the first 256 MB of
-    pictures twice: to find all that is bad, and to be read.
+    pictures twice: to find all that is bad, and to be read. Of so large a folder what was found is remembered under
+    the data root, so that it is opened at once as long as names, sizes and times of its files stay the same.
     """
     path = user_path(path, "folder")
     if not path.is_dir():
@@ -62,9 +63,10 @@ def from_folder(
         )
     files = direct or [file for group in groups.values() for file in group]
     decoded = Decoded()
-    files, left_out = sound_files(path.name, files, decoded, sized=size is not None, skip_bad=skip_bad)
+    looks, left_out = sound_files(path.name, files, decoded, sized=size is not None, skip_bad=skip_bad)
+    files = list(looks)
     card = Card(path.name, source=str(path), traps=(f"left out: {left_out}",) if left_out else ())
-    held = open_files(path.name, files, **options, decoded=decoded)
+    held = open_files(path.name, files, **options, decoded=decoded, looks=looks)
     if direct:
         return ArrayImages(held, name=path.name, card=card)
     classes = [name for name in groups if any(file.parent.name == name for file in files)]
@@ -86,13 +88,17 @@ def open_files(
     crop: int | None = None,
     background: str = "white",
     decoded: Decoded | None = None,
+    looks: Mapping[Path, Look] | None = None,
 ) -> Held:
-    """Decoded images of these files, in memory or, when there are many, in a store under the data root."""
+    """Decoded images of these files, in memory or, when there are many, in a store under the data root.
+
+    ``decoded`` and ``looks`` are what a survey of the files has kept.
+    """
     if channels not in (None, 1, 3):
         raise UsageError(f"channels must be 1 or 3, got {channels}")
     if background not in ("white", "black"):
         raise UsageError(f"background must be white or black, got {background!r}")
-    shape = _common_shape(files, size, channels)
+    shape = _common_shape(files, size, channels, looks or {})
 
     def read(k: int) -> np.ndarray:
         kept = None if decoded is None else decoded.take(files[k])
@@ -161,7 +167,9 @@ def _middle(image: "Image", width: int, height: int) -> "Image":
     return image.crop((left, top, left + width, top + height))
 
 
-def _common_shape(files: Sequence[Path], size: int | tuple[int, int] | None, channels: int | None) -> Shape:
+def _common_shape(
+    files: Sequence[Path], size: int | tuple[int, int] | None, channels: int | None, looks: Mapping[Path, Look]
+) -> Shape:
     """The shape all images will have; only file headers are read, and none at all when the caller says everything."""
     if size is not None:
         sides = (size, size) if isinstance(size, int) else tuple(size)
@@ -173,8 +181,8 @@ def _common_shape(files: Sequence[Path], size: int | tuple[int, int] | None, cha
     sizes: dict[tuple[int, int], Path] = {}
     grey = True
     for file in files:
-        extent, mode = _look(file)
-        sizes.setdefault(extent, file)
+        *extent, mode = looks.get(file) or _look(file)
+        sizes.setdefault((extent[0], extent[1]), file)
         grey = grey and mode in _GREY
     if size is None:
         if len(sizes) > 1:
@@ -187,6 +195,6 @@ def _common_shape(files: Sequence[Path], size: int | tuple[int, int] | None, cha
     return height, width, channels or (1 if grey else 3)
 
 
-def _look(file: Path) -> tuple[tuple[int, int], str]:
+def _look(file: Path) -> Look:
     with open_image(file) as image:
-        return image.size, image.mode
+        return (*image.size, image.mode)

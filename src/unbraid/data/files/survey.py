@@ -1,31 +1,42 @@
 """Which files of a folder are sound images of one size: all that is wrong is found before anything is said."""
 
+import contextlib
+import hashlib
+import os
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from unbraid.data.files.root import find_file, home
 from unbraid.errors import UsageError
+from unbraid.files import write_json
 from unbraid.paths import readable
 from unbraid.progress import Progress
-from unbraid.reading import open_image
+from unbraid.reading import open_image, read_json
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-__all__ = ["SYNTAX", "Decoded", "sound_files"]
+__all__ = ["SYNTAX", "Decoded", "Look", "sound_files"]
 
 SYNTAX = "on the command line: --data FOLDER:size=64,skip_bad=true"
 SHOWN = 5
 """Names that a message lists before it only counts."""
+ROOM = 1 << 28
+"""Bytes of pictures that are kept from the survey until they are read."""
+Look = tuple[int, int, str]
+"""Width, height and mode of an image."""
 
 
 class Decoded:
     """Pictures that were decoded to look at them and wait to be used, as many as fit into so many bytes."""
 
-    def __init__(self, room: int = 1 << 28) -> None:
-        self._room = room
+    def __init__(self, room: int | None = None) -> None:
+        self._room = ROOM if room is None else room
         self._pictures: dict[Path, Image] = {}
+        self.full = False
+        """Whether a picture found no room, and will be decoded twice."""
 
     def keep(self, file: Path, picture: "Image") -> None:
         """Remember a picture unless there is no room left."""
@@ -33,6 +44,8 @@ class Decoded:
         if taken <= self._room:
             self._room -= taken
             self._pictures[file] = picture.copy()
+        else:
+            self.full = True
 
     def take(self, file: Path) -> "Image | None":
         """Hand out a picture that was kept, and forget it."""
@@ -41,26 +54,19 @@ class Decoded:
 
 def sound_files(
     name: str, files: Sequence[Path], decoded: Decoded, *, sized: bool, skip_bad: bool
-) -> tuple[list[Path], str]:
+) -> tuple[dict[Path, Look], str]:
     """The files that can be read, and what was left out, in words; with ``skip_bad``, otherwise bad ones are refused.
 
     Unless the caller says a size (``sized``), those that have not the commonest one are bad, too. ``decoded`` keeps
-    what was read.
+    what was read. Of a large folder what was found is remembered under the data root, until a file of it changes.
     """
-    bad: dict[Path, str] = {}
-    sizes: dict[Path, tuple[int, int]] = {}
-    with Progress(f"looking at {name}", len(files), unit="images", brief=True) as progress:
-        for file in files:
-            found = _size(file, decoded)
-            if isinstance(found, str):
-                bad[file] = found
-            else:
-                sizes[file] = found
-            progress.advance(1)
-    counts = Counter(sizes.values()).most_common()
-    odd = [] if sized or len(counts) < 2 else [file for file, size in sizes.items() if size != counts[0][0]]
+    looks = _survey(name, files, decoded)
+    bad = {file: look for file, look in looks.items() if isinstance(look, str)}
+    sound = {file: look for file, look in looks.items() if not isinstance(look, str)}
+    counts = Counter(look[:2] for look in sound.values()).most_common()
+    odd = [] if sized or len(counts) < 2 else [file for file, look in sound.items() if look[:2] != counts[0][0]]
     wrong = _in_words(bad, odd, counts, len(files))
-    left = [file for file in files if file not in bad and file not in set(odd)]
+    left = {file: look for file, look in sound.items() if file not in set(odd)}
     if wrong and not skip_bad:
         ways = ["mend or remove them"]
         ways += ["bring all to one size by size=64 (any number)"] if odd else []
@@ -71,13 +77,58 @@ def sound_files(
     return left, "; ".join(wrong)
 
 
-def _size(file: Path, decoded: Decoded) -> tuple[int, int] | str:
-    """The size of an image that decodes, or why it does not."""
+def _survey(name: str, files: Sequence[Path], decoded: Decoded) -> dict[Path, Look | str]:
+    """What every file is, or why it is no image."""
+    record = f"own/{name}-{_digest(files)}.survey.json"
+    if (known := find_file(record)) is not None:
+        with contextlib.suppress(UsageError):  # a damaged record is made anew
+            return _read(known, files)
+    looks = {}
+    with Progress(f"looking at {name}", len(files), unit="images", brief=True) as progress:
+        for file in files:
+            looks[file] = _look(file, decoded)
+            progress.advance(1)
+    if decoded.full:
+        with contextlib.suppress(UsageError, OSError):  # where nothing can be kept, the next opening looks again
+            write_json(home("own") / Path(record).name, {"files": [_entry(look) for look in looks.values()]})
+    return looks
+
+
+def _digest(files: Sequence[Path]) -> str:
+    """A name for the files as they are: it changes with any of them, and with the library that decodes them."""
+    import PIL
+
+    digest = hashlib.sha256(PIL.__version__.encode())
+    for file in files:
+        digest.update(os.fsencode(file.parent.name) + b"/" + os.fsencode(file.name) + b"\0")
+        with contextlib.suppress(OSError):  # a link to nothing
+            status = file.stat()
+            digest.update(f"{status.st_size} {status.st_mtime_ns}".encode())
+        digest.update(b"\0")
+    return digest.hexdigest()[:12]
+
+
+def _read(path: Path, files: Sequence[Path]) -> dict[Path, Look | str]:
+    entry = {"width": int, "height": int, "mode": str, "bad": str | None}
+    stored = read_json(path, {"files": [entry]})["files"]
+    if len(stored) != len(files):
+        raise UsageError(f"{path} is of {len(stored)} files, there are {len(files)}")
+    looks = (one["bad"] or (one["width"], one["height"], one["mode"]) for one in stored)
+    return dict(zip(files, looks, strict=True))
+
+
+def _entry(look: Look | str) -> dict[str, int | str | None]:
+    width, height, mode = (0, 0, "") if isinstance(look, str) else look
+    return {"width": width, "height": height, "mode": mode, "bad": look if isinstance(look, str) else None}
+
+
+def _look(file: Path, decoded: Decoded) -> Look | str:
+    """What an image that decodes is, or why it does not."""
     try:
         with open_image(file) as image:
             image.load()
             decoded.keep(file, image)
-            return image.size
+            return (*image.size, image.mode)
     except UsageError as error:
         return readable(str(error).replace(str(file), file.name))
 
