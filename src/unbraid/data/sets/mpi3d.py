@@ -14,24 +14,15 @@ from unbraid.data.files.catalogue import card, missing_file
 from unbraid.data.files.converted import converted
 from unbraid.data.files.npz import array_header, is_large, read_array, stream_rows
 from unbraid.data.files.root import find_file
+from unbraid.data.published_grids import MPI3D
 from unbraid.data.registry import register
-from unbraid.data.space import FactorSpace, Kind
+from unbraid.data.space import FactorSpace
 from unbraid.errors import UsageError
 
 __all__ = ["COMPLEX_SPACE", "SPACE", "load_mpi3d", "open_mpi3d"]
 
-_NAMES = (
-    "object_color",
-    "object_shape",
-    "object_size",
-    "camera_height",
-    "background_color",
-    "horizontal_axis",
-    "vertical_axis",
-)
-_KINDS: tuple[Kind, ...] = ("categorical", "categorical", "ordinal", "ordinal", "categorical", "ordinal", "ordinal")
-SPACE = FactorSpace(_NAMES, (6, 6, 2, 3, 3, 40, 40), _KINDS)
-COMPLEX_SPACE = FactorSpace(_NAMES, (4, 4, 2, 3, 3, 40, 40), _KINDS)
+SPACE = MPI3D
+COMPLEX_SPACE = FactorSpace(SPACE.names, (4, 4, 2, 3, 3, 40, 40), SPACE.kinds)
 
 _FILES = {
     "toy": ("mpi3d/mpi3d_toy.npz", "mpi3d_toy/mpi3d_toy.npz", "mpi3d_toy.npz"),

@@ -11,6 +11,7 @@ from unbraid.data.files.converted import converted
 from unbraid.data.files.root import find_file
 from unbraid.data.files.store import ImageStore
 from unbraid.data.grid import read_table
+from unbraid.data.published_grids import SHAPES3D
 from unbraid.data.registry import register
 from unbraid.data.space import FactorSpace
 from unbraid.errors import UsageError
@@ -18,11 +19,7 @@ from unbraid.reading import open_hdf5
 
 __all__ = ["SPACE", "convert_shapes3d", "load_shapes3d"]
 
-SPACE = FactorSpace(
-    ("floor_hue", "wall_hue", "object_hue", "scale", "shape", "orientation"),
-    (10, 10, 10, 8, 4, 15),
-    ("periodic", "periodic", "periodic", "ordinal", "categorical", "ordinal"),
-)
+SPACE = SHAPES3D
 _FILE = "shapes3d/3dshapes.h5"
 _CARD = card(
     "shapes3d", ("The first use unpacks 5.9 GB into the data root: batches out of the compressed file take seconds.",)

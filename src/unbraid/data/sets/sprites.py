@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -90,14 +91,11 @@ class Sprites(FactorDataset):
         return self.store.images(index)
 
 
-@register(
-    "dsprites",
-    card=_CARD,
-    size="64x64x1",
-    space=SPACE,
-    files=(OFFICIAL_FILE, store_file("dsprites")),
-    made=True,
-)
+_register = partial(register, size="64x64x1", files=(OFFICIAL_FILE, store_file("dsprites")), made=True)
+"""Sets that are dSprites, or a part of it: from the archive, or rendered."""
+
+
+@_register("dsprites", card=_CARD, space=SPACE)
 def load_dsprites(source: str | Path | None = None) -> Sprites:
     """dSprites from the published archive if there is one, else rendered.
 
@@ -111,14 +109,7 @@ def load_dsprites(source: str | Path | None = None) -> Sprites:
     return data
 
 
-@register(
-    "dsprites-90",
-    card=QUARTER_CARD,
-    size="64x64x1",
-    space=QUARTER,
-    files=(OFFICIAL_FILE, store_file("dsprites")),
-    made=True,
-)
+@_register("dsprites-90", card=QUARTER_CARD, space=QUARTER)
 def load_dsprites_90(source: str | Path | None = None) -> Subset:
     """dSprites turned by less than a quarter: the first ten orientations, which every shape shows differently."""
     data = load_dsprites(source).subset(orientation=slice(10))

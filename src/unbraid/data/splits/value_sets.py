@@ -14,6 +14,7 @@ from typing import Literal
 
 import numpy as np
 
+from unbraid.data.published_grids import MPI3D, SHAPES3D
 from unbraid.data.space import FactorSpace, Kind, SubSpace
 from unbraid.errors import UsageError
 
@@ -64,23 +65,15 @@ _PUBLISHED = (
         {"orientation": (0,), "x": (0, 1, 2), "y": (0, 1, 2)},
     ),
     _Published(  # Shapes3D
-        ("floor_hue", "wall_hue", "object_hue", "scale", "shape", "orientation"),
-        (10, 10, 10, 8, 4, 15),
+        SHAPES3D.names,
+        SHAPES3D.sizes,
         {"floor_hue": (2, 7), "wall_hue": (2, 7), "object_hue": (2, 7), "scale": (2, 5), "orientation": (2, 7, 12)},
         {"floor_hue": (8, 9), "wall_hue": (8, 9), "object_hue": (8, 9), "scale": (6, 7), "orientation": (12, 13, 14)},
         {"floor_hue": (0,), "wall_hue": (0,), "object_hue": (0,), "orientation": (0,)},
     ),
     _Published(  # MPI3D
-        (
-            "object_color",
-            "object_shape",
-            "object_size",
-            "camera_height",
-            "background_color",
-            "horizontal_axis",
-            "vertical_axis",
-        ),
-        (6, 6, 2, 3, 3, 40, 40),
+        MPI3D.names,
+        MPI3D.sizes,
         {
             "object_color": (3,),
             "camera_height": (1,),
