@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unbraid.errors import UsageError
-from unbraid.evaluation import FOLDER, Condition, GroupMeasure, Scores, measure, read_rows
+from unbraid.evaluation import FOLDER, Condition, GroupMeasure, Scores, measure, read_rows, read_share
 from unbraid.files import write_json
 from unbraid.metrics import Score
 from unbraid.reading import check_form, read_json, understood
@@ -113,14 +113,15 @@ def forget_evaluation(run: Path) -> None:
 
 
 def forget_damaged(run: Path) -> None:
-    """Delete answers that cannot be read, and what was kept for comparisons between runs, which is soon made anew."""
-    for path in sorted((run / FOLDER).glob("*.json")):
+    """Delete answers that cannot be read, so that they are computed anew."""
+    for path in sorted((run / FOLDER).glob("*.*")):
         try:
-            read_rows(path)
+            if path.suffix == ".json":
+                read_rows(path)
+            elif path.suffix == ".npz" and any(array.dtype.kind not in "fiub" for array in read_share(path).values()):
+                raise UsageError(f"{path} holds something else than numbers")
         except UsageError:
             path.unlink()
-    for path in sorted((run / FOLDER).glob("*.npz")):
-        path.unlink()
 
 
 def _asked(entry: Evaluation) -> dict[str, Any]:
