@@ -10,11 +10,10 @@ import numpy as np
 
 from unbraid.report.page.axes import Scale, label_ticks, number, without_dust
 from unbraid.report.page.markup import Html, tag
-from unbraid.report.page.palette import SERIES
+from unbraid.report.page.svg import HEIGHT, WIDTH, label, svg, tone_of
 
 __all__ = ["Bar", "Series", "bars", "bullet", "dot_rows", "legend", "line_chart", "scatter", "strips"]
 
-WIDTH, HEIGHT = 340, 220
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 12, 30, 40
 _POINTS = 160
 """More points than pixels tell nothing; longer curves are thinned to this many."""
@@ -79,22 +78,22 @@ def line_chart(
         if one.low is not None and one.high is not None:
             upper = [f"{x(a)} {y(b)}" for a, b in zip(one.x, one.high, strict=True)]
             lower = [f"{x(a)} {y(b)}" for a, b in zip(one.x, one.low, strict=True)]
-            body.append(tag("path", d=f"M{'L'.join(upper + lower[::-1])}Z", class_=f"band {_tone(one.tone)}"))
+            body.append(tag("path", d=f"M{'L'.join(upper + lower[::-1])}Z", class_=f"band {tone_of(one.tone)}"))
         path = "M" + "L".join(f"{a} {b}" for a, b in at)
-        body.append(tag("path", d=path, class_=f"curve {_tone(one.tone)}"))
+        body.append(tag("path", d=path, class_=f"curve {tone_of(one.tone)}"))
         if markers or len(at) == 1:
             dots = "".join(f"M{a} {b}h0" for a, b in at)
-            body.append(tag("path", d=dots, class_=f"dots big {_tone(one.tone)}"))
+            body.append(tag("path", d=dots, class_=f"dots big {tone_of(one.tone)}"))
         points.append(
             {
                 "n": one.name,
-                "c": _tone(one.tone),
+                "c": tone_of(one.tone),
                 "p": at,
                 "t": [[a, number(b, 4)] for a, b in zip(one.labels or map(number, one.x), one.y, strict=True)],
             }
         )
     about = "; ".join(f"{one.name} from {number(one.y[0])} to {number(one.y[-1])}" for one in series) or "no values"
-    return _svg(body, f"{title} against {x_label}: {about}", points=json.dumps(points), x=x_label)
+    return svg(body, f"{title} against {x_label}: {about}", points=json.dumps(points), x=x_label)
 
 
 def _thinned(one: Series) -> Series:
@@ -135,8 +134,8 @@ def scatter(
         body.append(tag("path", d=line, class_="guide"))
     for one in series:
         dots = "".join(f"M{across(a)} {up(b)}h0" for a, b in zip(one.x, one.y, strict=True))
-        body.append(tag("path", d=dots, class_=f"dots {'few ' if len(xs) < 150 else ''}{_tone(one.tone)}"))
-    return _svg(body, f"{title}: {y_label} against {x_label}. {about or f'{len(xs)} points'}", size)
+        body.append(tag("path", d=dots, class_=f"dots {'few ' if len(xs) < 150 else ''}{tone_of(one.tone)}"))
+    return svg(body, f"{title}: {y_label} against {x_label}. {about or f'{len(xs)} points'}", size)
 
 
 def strips(groups: Sequence[Series], title: str, *, x_label: str) -> Html:
@@ -147,21 +146,21 @@ def strips(groups: Sequence[Series], title: str, *, x_label: str) -> Html:
     across = Scale.over(values, left, WIDTH - _RIGHT, pad=0.04)
     body: list[Html] = [tag("text", title, x=0, y=14, class_="name")]
     bottom = _TOP + row * len(groups)
-    for tick, label in label_ticks(across.ticks()):
+    for tick, word in label_ticks(across.ticks()):
         at = across(tick)
-        body += [tag("path", d=f"M{at} {_TOP}V{bottom}", class_="grid"), _text(label, at, bottom + 15, "middle")]
-    body.append(_text(x_label, (left + WIDTH - _RIGHT) / 2, height - 2, "middle"))
+        body += [tag("path", d=f"M{at} {_TOP}V{bottom}", class_="grid"), label(word, at, bottom + 15, "middle")]
+    body.append(label(x_label, (left + WIDTH - _RIGHT) / 2, height - 2, "middle"))
     for place, one in enumerate(groups):
         middle = _TOP + row * (place + 0.5)
-        body.append(_text(one.name, left - 8, middle + 4, "end"))
+        body.append(label(one.name, left - 8, middle + 4, "end"))
         spread = (np.arange(len(one.x)) * 0.618 % 1 - 0.5) * 0.5 * row
         dots = "".join(f"M{across(v)} {middle + s:.1f}h0" for v, s in zip(one.x, spread, strict=True))
-        body.append(tag("path", d=dots, class_=f"dots {'few ' if len(values) < 150 else ''}{_tone(one.tone)}"))
+        body.append(tag("path", d=dots, class_=f"dots {'few ' if len(values) < 150 else ''}{tone_of(one.tone)}"))
         if len(one.x):
             at = across(float(np.median(one.x)))
             body.append(tag("path", d=f"M{at} {middle - 10}v20", class_="median"))
     medians = "; ".join(f"{one.name} {number(float(np.median(one.x)))}" for one in groups if len(one.x))
-    return _svg(body, f"{title}, medians: {medians}", (WIDTH, height))
+    return svg(body, f"{title}, medians: {medians}", (WIDTH, height))
 
 
 def bars(rows: Sequence[Bar], title: str, *, x_label: str, top: float | None = None, left: int = 84) -> Html:
@@ -173,12 +172,12 @@ def bars(rows: Sequence[Bar], title: str, *, x_label: str, top: float | None = N
     body: list[Html] = [tag("text", title, x=0, y=14, class_="name")]
     for place, bar in enumerate(rows):
         y = _TOP + row * place
-        body.append(_text(bar.name, left - 8, y + 14, "end"))
+        body.append(label(bar.name, left - 8, y + 14, "end"))
         if not np.isfinite(bar.value):
-            body.append(_text("not known", left + 6, y + 14))
+            body.append(label("not known", left + 6, y + 14))
             continue
         width = max(across(max(bar.value, 0.0)) - left, 1)
-        kind = "bar dead" if bar.tone is None else f"bar {_tone(bar.tone)}"
+        kind = "bar dead" if bar.tone is None else f"bar {tone_of(bar.tone)}"
         body.append(tag("rect", x=left, y=y + 3, width=round(width, 1), height=row - 6, rx=2, class_=kind))
         end = left + width
         if bar.tick is not None and np.isfinite(bar.tick):
@@ -188,13 +187,13 @@ def bars(rows: Sequence[Bar], title: str, *, x_label: str, top: float | None = N
             at = across(bar.diamond)
             body.append(tag("path", d=f"M{at - 5} {y + row / 2}l5 -5 5 5 -5 5z", class_="diamond"))
             end = max(end, at + 5)
-        body.append(_text(number(without_dust(bar.value)), end + 6, y + 14))
-    body.append(_text(x_label, left, _TOP + row * len(rows) + 16))
+        body.append(label(number(without_dust(bar.value)), end + 6, y + 14))
+    body.append(label(x_label, left, _TOP + row * len(rows) + 16))
     known = [f", published {number(bar.diamond)}" if bar.diamond is not None else "" for bar in rows]
     told = "; ".join(
         f"{bar.name} {number(without_dust(bar.value))}{more}" for bar, more in zip(rows, known, strict=True)
     )
-    return _svg(body, f"{title}: {told}", (WIDTH, height))
+    return svg(body, f"{title}: {told}", (WIDTH, height))
 
 
 def bullet(value: float, ceiling: float, low: float = 0.0, high: float = 1.0) -> Html:
@@ -222,23 +221,23 @@ def dot_rows(rows: Sequence[tuple[str, Sequence[float], float]], title: str, ton
     body: list[Html] = [tag("text", title, x=0, y=14, class_="name")]
     for tick in (0.0, 0.5, 1.0):
         body.append(tag("path", d=f"M{across(tick)} {_TOP}V{bottom}", class_="grid"))
-        body.append(_text(number(tick), across(tick), bottom + 15, "middle"))
+        body.append(label(number(tick), across(tick), bottom + 15, "middle"))
     for place, (name, values, ceiling) in enumerate(rows):
         middle = _TOP + row * (place + 0.5)
-        body.append(_text(name, left - 10, middle + 4, "end"))
+        body.append(label(name, left - 10, middle + 4, "end"))
         if np.isfinite(ceiling):
             body.append(tag("path", d=f"M{across(min(max(ceiling, 0.0), 1.0))} {middle - 8}v16", class_="tick"))
         for value, tone in zip(values, tones, strict=True):
             if np.isfinite(value):
                 at = across(min(max(value, 0.0), 1.0))
-                body.append(tag("path", d=f"M{at} {middle}h0", class_=f"dots huge {_tone(tone)}"))
-    return _svg(body, f"{title}: the numbers stand in the table beside it", (WIDTH, bottom + 22))
+                body.append(tag("path", d=f"M{at} {middle}h0", class_=f"dots huge {tone_of(tone)}"))
+    return svg(body, f"{title}: the numbers stand in the table beside it", (WIDTH, bottom + 22))
 
 
 def legend(names: Sequence[str]) -> Html:
     """Which colour is whose."""
     swatch = [
-        tag("svg", tag("path", d="M1 6H23", class_=f"curve {_tone(i)}"), width=24, height=12, aria_hidden="true")
+        tag("svg", tag("path", d="M1 6H23", class_=f"curve {tone_of(i)}"), width=24, height=12, aria_hidden="true")
         for i in range(len(names))
     ]
     items = [tag("li", line, name) for line, name in zip(swatch, names, strict=True)]
@@ -258,47 +257,20 @@ def _frame(
     width, height = size
     body = [tag("text", title, x=0, y=14, class_="name")]
     if y_label.strip():
-        body.append(_text(y_label.strip(), width - 2, 14, "end"))
-    for tick, label in label_ticks(y.ticks()):
+        body.append(label(y_label.strip(), width - 2, 14, "end"))
+    for tick, word in label_ticks(y.ticks()):
         at = y(tick)
         body.append(tag("path", d=f"M{_LEFT} {at}H{width - _RIGHT}", class_="grid"))
-        body.append(_text(label, _LEFT - 7, at + 4, "end"))
+        body.append(label(word, _LEFT - 7, at + 4, "end"))
     below = height - _BOTTOM + 17
     if ends is not None:
-        body += [_text(ends[0], _LEFT, below), _text(ends[1], width - _RIGHT, below, "end")]
+        body += [label(ends[0], _LEFT, below), label(ends[1], width - _RIGHT, below, "end")]
     else:
         ticks = x.ticks(4 if width < WIDTH else 5, whole=whole)
-        body += [_text(label, x(tick), below, "middle") for tick, label in label_ticks(ticks)]
-    body.append(_text(x_label, (_LEFT + width - _RIGHT) / 2, height - 6, "middle"))
+        body += [label(word, x(tick), below, "middle") for tick, word in label_ticks(ticks)]
+    body.append(label(x_label, (_LEFT + width - _RIGHT) / 2, height - 6, "middle"))
     return body
-
-
-def _svg(
-    body: Sequence[Html], about: str, size: tuple[int, int] = (WIDTH, HEIGHT), points: str | None = None, x: str = ""
-) -> Html:
-    width, height = size
-    return tag(
-        "svg",
-        body,
-        viewBox=f"0 0 {width} {height}",
-        width=width,
-        height=height,
-        role="img",
-        aria_label=about,
-        class_="chart" + (" live" if points else ""),
-        tabindex=0 if points else None,
-        data_points=points,
-        data_x=x or None,
-    )
-
-
-def _text(words: str, x: float, y: float, anchor: str = "start") -> Html:
-    return tag("text", words, x=round(x, 1), y=round(y, 1), text_anchor=None if anchor == "start" else anchor)
 
 
 def _joined(parts: Sequence[np.ndarray]) -> np.ndarray:
     return np.concatenate([np.zeros(0), *parts])
-
-
-def _tone(position: int) -> str:
-    return f"t{position % SERIES}" + (" dashed" if position >= SERIES else "")
