@@ -28,6 +28,10 @@ study status study
 study report study
 report study
 explore study --out explored-study --sample 100
+generalize run bench.toml --out bench --workers 1
+generalize report bench
+generalize table bench
+generalize show bench --out shown.png
 evolve run --data blobs16 --members 2 --images 64 --generations 1 --workers 1 --out population
 evolve status population --draw
 evolve compare smoke --seeds 1 --members 2 --images 4000 --generations 1 --workers 1 --out compared \
@@ -62,6 +66,13 @@ train = 200
 batches = 1
 images = 100
 """
+BENCH = """data = "mini-sprites"
+splits = ["random", "extrapolation"]
+steps = 5
+measures = ["generalization"]
+[objectives.regressor]
+net = "mlp:width=8"
+"""
 
 
 def leaves(tree: dict, path: tuple[str, ...] = ()) -> Iterator[str]:
@@ -95,6 +106,7 @@ if __name__ == "__main__":
     missed = [leaf for leaf in leaves(commands()) if not any(f"{line} ".startswith(f"{leaf} ") for line in lines)]
     assert not missed, f"commands that nobody tries: {missed}"
     Path("study.toml").write_text(STUDY)
+    Path("bench.toml").write_text(BENCH)
     for line in lines:
         print("$ unbraid", line, flush=True)
         run(line)

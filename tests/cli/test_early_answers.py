@@ -54,6 +54,15 @@ WRONG = {
     "study run nets.toml --out x": "objectives.regressor.net: unknown predictor 'cn'; did you mean 'cnn'",
     "study status firts": "did you mean first?",
     "study report firts": "did you mean first?",
+    "generalize run smok --out x": "unknown preset 'smok'; did you mean 'smoke'",
+    "generalize run nets.toml --out x": "nets.toml: data blobs16 names no split",
+    "generalize run small --weights bit=x --out x": "unknown network with released weights 'bit'",
+    "generalize report firts": "did you mean first?",
+    "generalize report first": "first holds no benchmark (no study.json). Start one: unbraid generalize run smoke",
+    "generalize table firts": "did you mean first?",
+    "generalize table third sores": "unknown table 'sores'; did you mean 'scores'",
+    "generalize show first": "first holds no benchmark and no run",
+    "generalize show third --split extrapolaton": "unknown split 'extrapolaton'; did you mean 'extrapolation'",
     "evaluate first": "first holds no run (no run.json). Start one: unbraid train",
     "evaluate .": "Runs inside it: second",
     "report first": "first holds no run and no study and no population (no run.json, study.json, evolution.json)",
@@ -77,6 +86,8 @@ def told(tmp_path_factory) -> dict[str, str]:
     (there / "first").mkdir()
     (there / "second").mkdir()
     (there / "second" / "run.json").write_text("{}")
+    (there / "third").mkdir()
+    (there / "third" / "study.json").write_text("{}")
     (there / "nets.toml").write_text('data = "blobs16"\nsteps = 1\n[objectives.regressor]\nnet = ["mlp", "cn"]\n')
     done = subprocess.run(
         [sys.executable, "-c", BLOCKED], input="\n".join(WRONG), cwd=there, capture_output=True, text=True

@@ -15,6 +15,7 @@ from unbraid.cli.data import data_get, data_list, data_show
 from unbraid.cli.evaluate import evaluate_command
 from unbraid.cli.evolve import evolve_run
 from unbraid.cli.explore import explore_command
+from unbraid.cli.generalize import generalize_report, generalize_run, generalize_show, generalize_table
 from unbraid.cli.listing import (
     list_augmentations,
     list_data,
@@ -66,6 +67,7 @@ GROUPS = {
     "train": "Train an objective on a data set into a run folder, or go on with it.",
     "data": "Data sets: list, show, get, transitions.",
     "evolve": "Populations that copy their best members, alone or recursively: run, status, compare.",
+    "generalize": "Which factors models know outside their training images: run, report, table, show.",
     "list": "What there is by name, plugins included: objectives, nets, data, metrics, measures and more.",
     "study": "Many runs as one experiment: run, status, report.",
     "theory": "Theorems one can run: impossibility without a bias, why VAEs align, identifiability by sparse steps.",
@@ -80,6 +82,12 @@ def commands() -> Tree:
         "traverse": traverse_command,
         "evolve": {"run": evolve_run, "status": evolve_status, "compare": evolve_compare},
         "explore": explore_command,
+        "generalize": {
+            "run": generalize_run,
+            "report": generalize_report,
+            "table": generalize_table,
+            "show": generalize_show,
+        },
         "report": report_command,
         "selftest": selftest_command,
         "data": {"list": data_list, "show": data_show, "get": data_get, "transitions": data_transitions},

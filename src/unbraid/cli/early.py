@@ -25,17 +25,19 @@ __all__ = [
     "check_score",
 ]
 
-Kind = Literal["run", "study", "population"]
+Kind = Literal["run", "study", "benchmark", "population"]
 
 _FILES: dict[Kind, tuple[str, ...]] = {
     "run": ("run.json", "checkpoint.safetensors", "history.csv"),
     "study": ("study.json",),
+    "benchmark": ("study.json",),
     "population": ("evolution.json", "recursion.json", "seed-*"),
 }
 """What such a folder has, one of them at least: what is damaged is told by those who read it."""
 _START = {
     "run": "unbraid train beta-vae --data blobs16 --out",
     "study": "unbraid study run smoke --out",
+    "benchmark": "unbraid generalize run smoke --out",
     "population": "unbraid evolve run --preset smoke --out",
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as json_module
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -14,9 +15,9 @@ from unbraid.files import make_folders
 from unbraid.paths import quoted
 
 if TYPE_CHECKING:
-    from unbraid.study import Coverage, State, StudyFolder
+    from unbraid.study import Coverage, State, Study, StudyFolder
 
-__all__ = ["study_report", "study_run", "study_status"]
+__all__ = ["RunOptions", "carry_out", "study_report", "study_run", "study_status"]
 
 
 def study_run(
@@ -53,33 +54,57 @@ def study_run(
         progress: How progress is shown (on stderr).
         json: Print the result as JSON.
     """
-    from unbraid.errors import UsageError
-    from unbraid.plugins import imported
-    from unbraid.study import parse_index, read_study
+    from unbraid.study import read_study
 
     plan = read_study(study)  # before torch is imported: a wrong key is answered at once
+    options = RunOptions(workers, engine, address, index, stage, retry_failed, reevaluate, progress, json)
+    carry_out(plan, out, options, "study")
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """How the runs of a study are carried out, as the command line says it."""
+
+    workers: int | None = None
+    engine: Literal["process", "ray"] = "process"
+    address: str | None = None
+    index: str | None = None
+    stage: Literal["all", "train", "evaluate"] = "all"
+    retry_failed: bool = False
+    reevaluate: bool = False
+    progress: Literal["auto", "bar", "lines", "none"] = "auto"
+    json: bool = False
+
+
+def carry_out(plan: Study, out: Path, options: RunOptions, group: str) -> None:
+    """Do the runs of a study and tell how they stand; ``group`` is the command that reports on them."""
+    from unbraid.errors import UsageError
+    from unbraid.plugins import imported
+    from unbraid.study import parse_index
+
     check_nets(plan)
-    indices = parse_index(index, len(plan))
-    if engine == "process" and address is not None:
-        raise UsageError(f"--address {address} is for --engine ray")
+    indices = parse_index(options.index, len(plan))
+    if options.engine == "process" and options.address is not None:
+        raise UsageError(f"--address {options.address} is for --engine ray")
     from unbraid.engines import make_engine
     from unbraid.study import coverage, run_study, write_table
 
+    stage = options.stage
     stages: tuple[Literal["train", "evaluate"], ...] = ("train", "evaluate") if stage == "all" else (stage,)
     folder = run_study(
         plan,
         out,
-        engine=make_engine(engine, workers=workers, address=address),
+        engine=make_engine(options.engine, workers=options.workers, address=options.address),
         indices=indices,
         stages=stages,
-        retry_failed=retry_failed,
-        reevaluate=reevaluate,
+        retry_failed=options.retry_failed,
+        reevaluate=options.reevaluate,
         plugins=imported(),
-        progress=progress,
+        progress=options.progress,
     )
     table = write_table(folder)
     found = coverage(folder, indices)
-    _tell(folder, found, json, table)
+    _tell(folder, found, options.json, table, group)
     if found.errors:
         raise SystemExit(1)
 
@@ -145,7 +170,7 @@ def _as_json(folder: StudyFolder, found: Coverage) -> dict[str, object]:
     }
 
 
-def _tell(folder: StudyFolder, found: Coverage, json: bool, table: Path | None = None) -> None:
+def _tell(folder: StudyFolder, found: Coverage, json: bool, table: Path | None = None, group: str = "study") -> None:
     if json:
         print(json_module.dumps(_as_json(folder, found) | ({} if table is None else {"table": str(table)})))
         return
@@ -160,10 +185,10 @@ def _tell(folder: StudyFolder, found: Coverage, json: bool, table: Path | None =
     if len(found.errors) > 10:
         print(f"  and {len(found.errors) - 10} more: see {folder.path / 'failures'}")
     if found.errors:
-        print("give --retry-failed to `unbraid study run` to try them again")
+        print(f"give --retry-failed to `unbraid {group} run` to try them again")
     if table is not None:
         print(f"wrote {table}")
-        print(f"next: unbraid study report {quoted(folder.path)}")
+        print(f"next: unbraid {group} report {quoted(folder.path)}")
 
 
 _ORDER: tuple[State, ...] = ("evaluated", "trained", "started", "pending", "failed")

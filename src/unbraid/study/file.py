@@ -62,20 +62,21 @@ KEYS = (
 )
 
 
-def read_study(path_or_preset: str | Path) -> Study:
+def read_study(path_or_preset: str | Path, presets: Mapping[str, str] | None = None) -> Study:
     """A study from a TOML file or the name of a preset."""
     from unbraid.study.presets import PRESETS
 
+    presets = PRESETS if presets is None else presets
     path = user_path(path_or_preset, "study file")
     if path.is_file():
         return parse_study(
             read_text(path, limit=1 << 20, remedy="a study file has a few lines"), str(path), default_name=path.stem
         )
-    if str(path_or_preset) in PRESETS:
-        return parse_study(PRESETS[str(path_or_preset)], f"preset {path_or_preset}", default_name=str(path_or_preset))
+    if str(path_or_preset) in presets:
+        return parse_study(presets[str(path_or_preset)], f"preset {path_or_preset}", default_name=str(path_or_preset))
     if path.suffix == ".toml" or len(path.parts) > 1:
-        raise UsageError(f"study file {path} does not exist; presets are {', '.join(PRESETS)}")
-    raise unknown_name("preset", str(path_or_preset), PRESETS, "Or give the path of a study file (TOML)")
+        raise UsageError(f"study file {path} does not exist; presets are {', '.join(presets)}")
+    raise unknown_name("preset", str(path_or_preset), presets, "Or give the path of a study file (TOML)")
 
 
 def parse_study(text: str, source: str, *, default_name: str = "study") -> Study:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import polars as pl
@@ -11,7 +12,9 @@ import polars as pl
 from unbraid.errors import UsageError
 from unbraid.evaluation import Verdict, verdict
 
-__all__ = ["Above", "Below", "Condition", "jackknife", "over_seeds"]
+__all__ = ["Above", "Below", "Condition", "jackknife", "over_seeds", "without_seeds"]
+
+Whole = TypeVar("Whole")
 
 GROUPS = 10
 """Most groups of seeds that are left out in turn."""
@@ -69,14 +72,24 @@ def over_seeds(table: pl.DataFrame, check: Callable[[pl.DataFrame], tuple[str, l
     undecided otherwise. With one seed nothing is known of luck: undecided, too. More than ten seeds are left
     out in ten groups.
     """
-    text, conditions = check(table)
-    seeds = np.array(table["seed"].unique().sort().to_list())
-    groups = np.array_split(seeds, min(GROUPS, len(seeds)))
+    seeds = table["seed"].unique().sort().to_list()
+    return without_seeds(table, seeds, lambda left: table.filter(~pl.col("seed").is_in(left)), check)
+
+
+def without_seeds(
+    whole: Whole,
+    seeds: Sequence[int],
+    without: Callable[[list[int]], Whole],
+    check: Callable[[Whole], tuple[str, list[Condition]]],
+) -> Verdict:
+    """:func:`over_seeds` of anything that can leave seeds out, such as several tables of the same runs."""
+    text, conditions = check(whole)
+    groups = np.array_split(np.array(seeds), min(GROUPS, len(seeds))) if seeds else []
     numbers = {one.name: one.value for one in conditions}
     if len(groups) < 2:
         return Verdict("undecided", numbers, f"{text}; one seed tells nothing of luck")
     try:
-        others = [check(table.filter(~pl.col("seed").is_in(group.tolist())))[1] for group in groups]
+        others = [check(without(group.tolist()))[1] for group in groups]
     except UsageError as error:
         return Verdict("undecided", numbers, f"{text}; without some seeds it cannot be asked ({error})")
     answers, told = [], []

@@ -1,0 +1,71 @@
+"""Which of the published models a run is, and what it is called in tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from unbraid import objectives
+from unbraid.options import parse_name
+from unbraid.study.grid import RunSpec
+
+__all__ = ["KINDS", "STANDS_FOR", "Kind", "Model", "model_of"]
+
+Kind = Literal["supervised", "transfer", "read-out"]
+KINDS: tuple[Kind, ...] = ("read-out", "supervised", "transfer")
+"""In the order of the published tables; a read-out is one on the codes of a model that never saw a factor."""
+
+_PREDICTORS = {
+    "mlp": ("MLP", None),
+    "cnn": ("CNN", None),
+    "coordconv": ("CoordConv", None),
+    "set-encoder": ("Coordinate Based", None),
+    "rotation-eq": ("Rotation-EQ", None),
+    "rotation-eq-big": ("Rotation-EQ-big", None),
+    "spatial-transformer": ("Spatial Transformer", None),
+    "bit-r50x1": ("RN50", "RN50 (ImageNet-21k)"),
+    "bit-r101x3": ("RN101", "RN101 (ImageNet-21k)"),
+    "densenet-121": ("DenseNet", "DenseNet (ImageNet-1k)"),
+}
+"""Networks of the objective ``regressor``: the published row from scratch, and with released weights."""
+_CODES = {"beta-vae": "BetaVAE", "ada-gvae": "Ada-GVAE", "slow-vae": "SlowVAE", "pcl": "PCL"}
+
+STANDS_FOR = {
+    "dsprites": "dsprites",
+    "dsprites-90": "dsprites-90",
+    "shapes3d": "shapes3d",
+    "rooms3d": "shapes3d",
+    "mpi3d-real": "mpi3d",
+    "mpi3d-toy": "mpi3d-toy",
+    "arm3d": "mpi3d",
+    "celeb-flow": "celeb-glow",
+}
+"""Data sets whose published numbers stand beside those measured here: the same, or what they imitate."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """A row of the benchmark's tables: all runs that differ in split, seed and data alone."""
+
+    name: str
+    kind: Kind
+    published: str | None = None
+    """Its row in the published tables."""
+
+
+def model_of(spec: RunSpec) -> Model:
+    """The row that a run belongs to. Strengths of one objective are the same row: one of them is selected.
+
+    A network with options of its own is another model than the published one, and is called by them.
+    """
+    if spec.objective != "regressor":
+        name = _CODES.get(spec.objective)
+        return Model(name or objectives.title(spec.objective), "read-out", name)
+    net = spec.net or str(getattr(objectives.get("regressor")(), "net", ""))
+    plain, options = parse_name(net)
+    scratch, started = _PREDICTORS.get(plain, (None, None))
+    if options.pop("weights", None):
+        return Model(started or f"{net}", "transfer", None if options else started)
+    if scratch is None or options:
+        return Model({"resnet": "ResNet, small"}.get(net, net), "supervised")
+    return Model(scratch, "supervised", scratch)

@@ -1,0 +1,155 @@
+"""Benchmarks ready to run: a minute, an evening, and the published one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from unbraid.errors import UsageError, unknown_name
+from unbraid.study.file import parse_study, read_study
+from unbraid.study.generalization.models import model_of
+from unbraid.study.grid import Study
+
+__all__ = ["BENCHMARKS", "left_out", "read_benchmark"]
+
+SMOKE = """\
+# A minute on two cores: does everything work?
+name = "smoke"
+data = ["mini-sprites"]
+splits = ["random", "composition", "interpolation", "extrapolation"]
+seeds = 2
+steps = 400
+
+[[objectives.regressor]]
+net = ["cnn:width=8", "mlp:width=32"]
+learning_rate = 3e-3
+[objectives.beta-vae]
+beta = 1
+net = "mlp:width=64"
+steps = 600
+learning_rate = 3e-3
+
+[measures.generalization]
+[measures.disentanglement]
+metrics = ["dci"]
+representations = ["mean"]
+train = 500
+test = 250
+"""
+
+SMALL = """\
+# An evening on two cores: nine models on four splits of two data sets, 216 runs.
+name = "small"
+data = ["dsprites-90", "rooms3d"]
+splits = ["random", "composition", "interpolation", "extrapolation"]
+seeds = 3
+steps = 1500
+batch_size = 64                # images: objectives on pairs get 32 pairs
+
+[[objectives.regressor]]
+net = ["cnn", "mlp", "coordconv", "rotation-eq", "spatial-transformer", "resnet"]
+learning_rate = 1e-3           # fewer, longer steps than the published 500,000 of 5e-4
+[objectives.beta-vae]
+beta = 1
+net = "slow"                   # whose kernels are those of the CNN
+learning_rate = 1e-3
+[objectives.slow-vae]
+learning_rate = 1e-3
+[objectives.pcl]
+learning_rate = 1e-3
+
+[measures.generalization]
+[measures.disentanglement]
+metrics = ["dci"]
+representations = ["mean"]
+train = 2000
+test = 1000
+"""
+
+PAPER = """\
+# Schott et al. (2022): seventeen models, four splits, every recipe as published; some 20,000 GPU hours.
+name = "paper"
+data = ["dsprites", "dsprites-90", "shapes3d", "celeb-flow", "mpi3d-real", "mpi3d-toy"]
+splits = ["random", "composition", "interpolation", "extrapolation"]
+seeds = 3
+steps = 500000
+batch_size = 64
+
+[[objectives.regressor]]
+net = [
+    "mlp", "cnn", "coordconv", "set-encoder", "rotation-eq", "rotation-eq-big", "spatial-transformer",
+    "bit-r50x1", "bit-r101x3",
+]
+learning_rate = 5e-4
+[[objectives.regressor]]
+net = "densenet-121"           # at 5e-4 it diverged
+learning_rate = 1e-4
+[objectives.beta-vae]          # the published sweep; the strength is selected by DCI on the training side
+net = "slow"
+[objectives.ada-gvae]
+net = "slow"
+pairs = "protocol=uni"
+batch_size = 128               # 64 pairs
+[objectives.slow-vae]
+gamma = [1, 5, 10, 15, 20, 25]
+batch_size = 128
+[objectives.pcl]
+batch_size = 128
+
+[measures.generalization]
+[measures.disentanglement]
+metrics = ["dci"]
+representations = ["mean"]
+"""
+
+TRANSFER = """
+[[objectives.regressor]]
+net = "{net}:weights={file}"
+steps = 50000
+learning_rate = 1e-4
+"""
+WEIGHTS = ("bit-r50x1", "bit-r101x3", "densenet-121")
+"""Networks of the published rows that start from released weights."""
+
+BENCHMARKS: dict[str, str] = {"smoke": SMOKE, "small": SMALL, "paper": PAPER}
+"""Benchmark files by name."""
+
+
+def read_benchmark(path_or_preset: str | Path, weights: Mapping[str, str | Path] | None = None) -> Study:
+    """A benchmark from a study file or the name of a preset, with rows for networks that start from weight files."""
+    given = dict(weights or {})
+    for net, file in given.items():
+        if net not in WEIGHTS:
+            raise unknown_name("network with released weights", net, WEIGHTS)
+        if not Path(file).is_file():
+            raise UsageError(f"weights {net}={file}: there is no such file")
+    name = str(path_or_preset)
+    if name in BENCHMARKS and not Path(name).is_file():
+        rows = "".join(TRANSFER.format(net=net, file=Path(file).absolute()) for net, file in given.items())
+        head, mark, rest = BENCHMARKS[name].partition("\n[measures.")
+        study = parse_study(head + rows + mark + rest, f"preset {name}", default_name=name)
+    elif given:
+        raise UsageError(f'weights are for a preset; in {name} write net = "{next(iter(given))}:weights=FILE" yourself')
+    else:
+        study = read_study(path_or_preset, BENCHMARKS)
+    without = [name for name in study.data if "split" not in _options(name)]
+    if without:
+        raise UsageError(
+            f'{study.source}: data {without[0]} names no split; add splits = ["random", "extrapolation"] to the file'
+        )
+    return study
+
+
+def left_out(study: Study) -> Sequence[str]:
+    """Published rows that need weight files and have none here; nothing for studies that are not the published one."""
+    names = {model_of(spec).published for spec in study}
+    wanted = {"bit-r50x1": "RN50 (ImageNet-21k)", "bit-r101x3": "RN101 (ImageNet-21k)"}
+    wanted["densenet-121"] = "DenseNet (ImageNet-1k)"
+    return [row for row in wanted.values() if row not in names] if study.name == "paper" else []
+
+
+def _options(text: str) -> Mapping[str, object]:
+    from unbraid.data import parse
+    from unbraid.study.grid import split_data
+
+    return parse(split_data(text)[0])[1]
