@@ -449,6 +449,25 @@ def unbraid_encoding(images: np.ndarray, seed: int) -> Advance:
     return advance
 
 
+def codes_differ(shape: Shape) -> float:
+    """How far codes of this library and of torch's modules with the same weights are apart, relative to the largest."""
+    import torch
+
+    from unbraid import nets
+    from unbraid.training import numerics
+
+    numerics.setup()
+    images = pictures(shape, 1024)
+    encoder, _ = nets.build("conv", shape, LATENTS, generator=torch.Generator().manual_seed(0))
+    plain, _ = plain_networks(shape, 0)
+    with torch.inference_mode():
+        for mine, theirs in zip(plain.parameters(), encoder.parameters(), strict=True):
+            mine.copy_(theirs)
+        expected = plain(torch.from_numpy(images).permute(0, 3, 1, 2).float() / 255).numpy()
+    codes = numerics.in_batches(lambda part: encoder(numerics.to_tensor(part)), images, 256, numerics.device("cpu"))
+    return float(np.abs(codes - expected).max() / np.abs(expected).max())
+
+
 def _turns(images: np.ndarray) -> Iterator[np.ndarray]:
     while True:
         for start in range(0, len(images), 256):
@@ -465,14 +484,19 @@ ENCODING: dict[str, Callable[..., Advance]] = {
 def inference(rounds: int, block: int) -> None:
     """Images encoded per second at full precision, from uint8 to codes, each contestant in its own process."""
     print("\n## Encoding, float32, thousands of images per second\n")
-    print("| images | " + " | ".join(name.removesuffix(", encoding") for name in ENCODING) + " | ratio to both |")
-    print("|---|" + "---|" * (len(ENCODING) + 1))
+    print(
+        "| images | "
+        + " | ".join(name.removesuffix(", encoding") for name in ENCODING)
+        + " | ratio to both | codes differ by |"
+    )
+    print("|---|" + "---|" * (len(ENCODING) + 2))
     for shape in SHAPES:
         turns = race(list(ENCODING), shape, rounds, max(1, block // 5))
         rates = [statistics.median(0.256 / turn.cpu for turn in turns[name]) for name in ENCODING]
         *others, ours = turns.values()
         ratios = [statistics.median(a.cpu / b.cpu for a, b in zip(one, ours, strict=True)) for one in others]
         cells = [f"{rate:.2f}" for rate in rates] + [" and ".join(f"{ratio:.2f}" for ratio in ratios)]
+        cells.append(f"{codes_differ(shape):.0e}")
         print(f"| {shape[0]}x{shape[1]}x{shape[2]} | {' | '.join(cells)} |", flush=True)
 
 

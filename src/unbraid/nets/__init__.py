@@ -9,6 +9,7 @@ from unbraid.nets.discriminator import discriminator
 from unbraid.nets.flow import Coupling, Flow, FlowCodes, FlowModel, InvertibleLinear, coupling_flow
 from unbraid.nets.full_gaussian import FullGaussian, full_heads
 from unbraid.nets.initialise import glorot, kaiming
+from unbraid.nets.layers import Convs
 from unbraid.nets.light import light
 from unbraid.nets.likelihood import Bernoulli, GaussianPixels, Likelihood, likelihood, likelihoods, register_likelihood
 from unbraid.nets.mlp import fc, linear, mlp
@@ -27,6 +28,7 @@ __all__ = [
     "Bernoulli",
     "ConvDecoder",
     "ConvEncoder",
+    "Convs",
     "Coupling",
     "Flow",
     "FlowCodes",

@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from unbraid.nets.initialise import glorot
-from unbraid.nets.layers import CodeLinear, Conv, Crop, Deconv, Pad, channels_of, grid_of
+from unbraid.nets.layers import CodeLinear, Conv, Convs, Crop, Deconv, Pad, channels_of, grid_of
 from unbraid.nets.registry import Shape, register
 
 __all__ = ["ConvDecoder", "ConvEncoder", "conv"]
@@ -32,7 +32,7 @@ class ConvEncoder(nn.Module):
         super().__init__()
         widths, (height, width) = channels_of(shape), grid_of(shape)
         self.pad = Pad(shape)
-        self.convs = nn.Sequential(*(Conv(a, b, 4 if i < 2 else 2) for i, (a, b) in enumerate(pairwise(widths))))
+        self.convs = Convs(*(Conv(a, b, 4 if i < 2 else 2) for i, (a, b) in enumerate(pairwise(widths))))
         self.hidden = nn.Linear(widths[-1] * height * width, 256)
         self.heads = CodeLinear(256, outputs)
         glorot(self, heads=heads, last=self.heads)

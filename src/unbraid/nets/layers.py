@@ -14,6 +14,7 @@ __all__ = [
     "BatchNorm",
     "CodeLinear",
     "Conv",
+    "Convs",
     "Crop",
     "Deconv",
     "Pad",
@@ -39,6 +40,30 @@ class Conv(nn.Conv2d):
             return stride2.conv(x, self.weight, self.bias, self.relu)
         y = super().forward(x)
         return F.relu(y) if self.relu else y
+
+
+class Convs(nn.Sequential):
+    """Convolutions one after the other; where only codes are wanted they run as one, with fewer products.
+
+    That is inside :func:`fast_kernels`, without gradients, in float32, on one core that has AVX-512.
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        layers = [layer for layer in self if isinstance(layer, Conv)]
+        wanted = stride2.use_fast_kernels(x) and not torch.is_grad_enabled() and not torch.is_autocast_enabled("cpu")
+        whole = len(layers) == len(self) and not (x.shape[-2] % 2 ** len(self) or x.shape[-1] % 2 ** len(self))
+        known = all(w.dtype == x.dtype == torch.float32 and len(w) % 32 == 0 for w in self.parameters())
+        if wanted and whole and known and self.in_cache():
+            from unbraid.nets import _inference  # it imports numba, and whoever only trains need not wait for that
+
+            return _inference.convs(x, [(layer.weight, layer.bias, layer.relu) for layer in layers])
+        y: Tensor = super().forward(x)
+        return y
+
+    @staticmethod
+    def in_cache() -> bool:
+        """Whether features then stay in the CPU's cache however many the images are."""
+        return stride2.one_wide_core()
 
 
 class Deconv(nn.ConvTranspose2d):

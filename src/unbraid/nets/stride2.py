@@ -25,7 +25,7 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-__all__ = ["conv", "deconv", "fast_kernels", "use_fast_kernels"]
+__all__ = ["conv", "deconv", "fast_kernels", "one_wide_core", "use_fast_kernels"]
 
 FEW_CHANNELS = 8
 """Below this many output channels a transposed convolution is faster as a 2x2 convolution."""
@@ -49,6 +49,11 @@ def fast_kernels(enabled: bool = True) -> Iterator[None]:
 def use_fast_kernels(x: Tensor) -> bool:
     """Whether the switch is on and ``x`` is where these routes are the faster ones."""
     return _ENABLED.get() and x.device.type == "cpu"
+
+
+def one_wide_core() -> bool:
+    """Whether this process computes on one core, with the registers for which ``_inference`` is written."""
+    return torch.backends.cpu.get_cpu_capability() == "AVX512" and torch.get_num_threads() == 1
 
 
 def conv(x: Tensor, weight: Tensor, bias: Tensor, relu: bool = True) -> Tensor:

@@ -150,8 +150,9 @@ def to_array(images: Tensor) -> np.ndarray:
 
 
 def block_size(model: nn.Module, size: int, where: torch.device) -> int:
-    """How many images go through a network at a time: on the CPU, convolutions want what fits into its cache."""
-    convolves = any(isinstance(layer, nn.Conv2d) for layer in model.modules())
+    """How many images go through a network at a time: on the CPU, torch's convolutions want what fits its cache."""
+    own = {layer for part in model.modules() if isinstance(part, nets.Convs) and part.in_cache() for layer in part}
+    convolves = any(isinstance(layer, nn.Conv2d) and layer not in own for layer in model.modules())
     return min(size, CACHED) if where.type == "cpu" and convolves else size
 
 

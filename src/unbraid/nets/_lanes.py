@@ -1,0 +1,124 @@
+"""Sixteen floats in one register, for code compiled by numba that must not depend on what its compiler finds.
+
+``Lanes`` add, subtract and multiply, and are read from and written to flat float32 arrays at any index, unchecked.
+numba keeps machine code on disk until the file that calls it changes; whoever changes this one touches that too.
+"""
+# ruff: noqa: ARG001, ARG005 (numba asks for the arguments)
+
+import operator
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic, lower_builtin, models, register_model, type_callable
+
+__all__ = ["LANES", "Lanes", "load", "load_where", "positive", "spread", "spread_at", "store"]
+
+LANES = 16
+
+_VECTOR = ir.VectorType(ir.FloatType(), LANES)
+
+
+class Lanes(types.Type):
+    """16 floats in one register, as compiled code sees them; they add, subtract and multiply."""
+
+    def __init__(self) -> None:
+        super().__init__("Lanes")
+
+
+@register_model(Lanes)
+class _LanesModel(models.PrimitiveModel):
+    def __init__(self, manager: Any, kind: Any) -> None:
+        super().__init__(manager, kind, _VECTOR)
+
+
+_LANES = Lanes()
+
+
+def _spread(builder: Any, number: Any) -> Any:
+    index = ir.IntType(32)
+    first = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), number, index(0))
+    return builder.shuffle_vector(first, first, ir.Constant(ir.VectorType(index, LANES), [0] * LANES))
+
+
+def _number_at(context: Any, builder: Any, kind: Any, array: Any, index: Any) -> Any:
+    return builder.gep(cgutils.create_struct_proxy(kind)(context, builder, array).data, [index])
+
+
+def _lanes_at(context: Any, builder: Any, kind: Any, array: Any, index: Any) -> Any:
+    return builder.bitcast(_number_at(context, builder, kind, array, index), _VECTOR.as_pointer())
+
+
+@intrinsic
+def spread(typing: Any, number: Any) -> Any:
+    """A number, 16 times."""
+    return _LANES(types.float32), lambda context, builder, signature, given: _spread(builder, *given)
+
+
+@intrinsic
+def spread_at(typing: Any, array: Any, index: Any) -> Any:
+    """A number of an array, 16 times."""
+
+    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        return _spread(builder, builder.load(_number_at(context, builder, array, *given)))
+
+    return _LANES(array, types.int64), code
+
+
+@intrinsic
+def load(typing: Any, array: Any, index: Any) -> Any:
+    """16 numbers of an array from the index on."""
+
+    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        return builder.load(_lanes_at(context, builder, array, *given), align=4)
+
+    return _LANES(array, types.int64), code
+
+
+@intrinsic
+def load_where(typing: Any, inside: Any, array: Any, index: Any, other: Any) -> Any:
+    """16 numbers of an array from the index on, or the first 16 of another; without a jump."""
+
+    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        here = _lanes_at(context, builder, array, *given[1:3])
+        there = _lanes_at(context, builder, other, given[3], ir.IntType(64)(0))
+        return builder.load(builder.select(given[0], here, there), align=4)
+
+    return _LANES(types.boolean, array, types.int64, other), code
+
+
+@intrinsic
+def store(typing: Any, array: Any, index: Any, lanes: Any) -> Any:
+    """Put 16 numbers into an array from the index on."""
+
+    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        builder.store(given[2], _lanes_at(context, builder, array, *given[:2]), align=4)
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64, _LANES), code
+
+
+@intrinsic
+def positive(typing: Any, lanes: Any) -> Any:
+    """ReLU; what is not a number stays."""
+
+    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        zero = ir.Constant(_VECTOR, [0.0] * LANES)
+        return builder.select(builder.fcmp_unordered(">", given[0], zero), given[0], zero)
+
+    return _LANES(_LANES), code
+
+
+def _operator(symbol: Any, instruction: str) -> None:
+    @type_callable(symbol)
+    def known(context: Any) -> Any:
+        return lambda a, b: _LANES if isinstance(a, Lanes) and isinstance(b, Lanes) else None
+
+    @lower_builtin(symbol, Lanes, Lanes)
+    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        return getattr(builder, instruction)(*given, flags=("contract",))  # product and sum may be one instruction
+
+
+for _symbol, _instruction in ((operator.add, "fadd"), (operator.sub, "fsub"), (operator.mul, "fmul")):
+    _operator(_symbol, _instruction)
