@@ -257,3 +257,15 @@ def test_indices_say_what_they_are():
     assert isinstance(GRID.part([1, 2]).indices, Listed)
     assert isinstance(GRID.part(slice(3)).indices, Strided)
     assert FactorSpace(("a",), (2,), ("ordinal",)) != GRID.part([1]).grid == GRID.space
+
+
+def test_a_saved_part_of_a_side_is_known_as_such_when_it_is_loaded(tmp_path):
+    side = load("mini-sprites:split=composition,side=test")
+    part = side.part([5, 3, 9]).part([2, 0]).save(tmp_path / "some.npy")
+    again = load(part.recipe.name, **part.recipe.options)
+    assert again.side == part.side == side.side
+    np.testing.assert_array_equal(again.images(range(2)), side.images([9, 5]))
+    whole = side.save(tmp_path / "all.npy")
+    again = load(whole.recipe.name, **whole.recipe.options)
+    assert again.side == side.side
+    np.testing.assert_array_equal(again.origin(range(len(again))), side.origin(range(len(side))))

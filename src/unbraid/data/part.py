@@ -107,7 +107,10 @@ class Part(Dataset):
 
     def __init__(self, base: Dataset, index: Index | slice | Indices) -> None:
         indices, side = _indices(index, len(base)), base.side
+        self.within: Part | None = None
+        """The side of a split that it is a part of."""
         if isinstance(base, Part):
+            self.within = base.within or (base if side is not None else None)
             indices, base = _composed(base.indices, indices), base.base
         self.base: Dataset = base
         self.indices: Indices = indices
@@ -132,18 +135,25 @@ class Part(Dataset):
 
     def save(self, path: str | Path) -> Part:
         """Write the positions to an npy file and name it in the recipe, so that runs on this part can be opened."""
-        if self.base.recipe is None:
+        whole, positions = self._to_write()
+        if whole.recipe is None:
             raise UsageError(
-                f"{self.base.name!r} itself lives in memory only, so that its part could not be loaded again: "
+                f"{whole.name!r} itself lives in memory only, so that its part could not be loaded again: "
                 "write it first, unbraid.data.save(data, 'mine.npz')"
             )
         path = user_path(path, "part").absolute()
         if path.suffix != ".npy":
             raise UsageError(f"path must end in .npy, got {path}")
         with replace_file(path) as temporary, temporary.open("wb") as file:
-            np.save(file, self.to_base())
-        self.recipe = Recipe(self.base.recipe.name, {**self.base.recipe.options, "part": str(path)})
+            np.save(file, positions)
+        self.recipe = Recipe(whole.recipe.name, {**whole.recipe.options, "part": str(path)})
         return self
+
+    def _to_write(self) -> tuple[Dataset, np.ndarray]:
+        """What has a name, and the positions in it: the side of a split rather than the whole, so that it is known."""
+        if self.within is not None and self.within.recipe is not None:
+            return self.within, self.within.indices.find(self.to_base())
+        return self.base, self.to_base()
 
     @property
     def stochastic(self) -> bool:

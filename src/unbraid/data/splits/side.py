@@ -61,6 +61,9 @@ class SplitPart(Part):
         # By its recipe it is found again as what it is; a list of positions would not know of the split.
         return (self, None) if self.recipe is not None else super().in_whole()
 
+    def _to_write(self) -> tuple[Dataset, np.ndarray]:
+        return (self, np.arange(len(self))) if self.recipe is not None else super()._to_write()
+
     def follow(self, law: Law, index: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         if self.base.space is None:
             return super().follow(law, index, rng)
