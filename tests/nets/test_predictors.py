@@ -6,6 +6,7 @@ from torch import nn
 
 from unbraid import nets
 from unbraid.errors import UsageError
+from unbraid.nets.layers import Whole
 
 SMALL = {  # of networks made for clusters, a relative that differs in depth and width alone
     "bit-r50x1": "resnet",
@@ -107,3 +108,26 @@ def test_vectors_are_for_the_mlp():
 def test_wrong_names_and_options_are_refused(name, message):
     with pytest.raises(UsageError, match=message):
         nets.build_predictor(name, (16, 16, 1), 2)
+
+
+@pytest.mark.parametrize("size", [(32, 32, 1), (24, 40, 3)], ids=str)
+@pytest.mark.parametrize("name", NAMES)
+def test_the_routes_taken_in_training_change_neither_predictions_nor_gradients(name, size):
+    net = nets.build_predictor(name, size, 4).double().eval()
+    images = torch.rand(3, size[2], *size[:2], dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+
+    def found(fast):
+        net.zero_grad()
+        with nets.fast_kernels(fast):
+            scores = net(images)
+        scores.square().sum().backward()
+        return [scores.detach(), *(p.grad.clone() for p in net.parameters())]
+
+    for fast, plain in zip(found(True), found(False), strict=True):
+        torch.testing.assert_close(fast, plain, atol=1e-10, rtol=1e-8)
+
+
+def test_a_convolution_as_large_as_its_image_is_a_matrix_product():
+    layer = Whole(3, 5, (2, 4)).double()
+    x = torch.randn(6, 3, 2, 4, dtype=torch.float64).contiguous(memory_format=torch.channels_last)
+    torch.testing.assert_close(layer(x), nn.functional.conv2d(x, layer.weight, layer.bias))

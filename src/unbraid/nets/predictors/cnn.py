@@ -5,7 +5,7 @@ from itertools import pairwise
 from torch import nn
 
 from unbraid.errors import UsageError
-from unbraid.nets.layers import CodeLinear, Conv, Pad, channels_of, grid_of
+from unbraid.nets.layers import CodeLinear, Conv, Pad, Whole, channels_of, grid_of
 from unbraid.nets.predictors.registry import register
 
 __all__ = ["cnn"]
@@ -30,7 +30,7 @@ def cnn(shape: tuple[int, ...], outputs: int, *, width: int = 32) -> nn.Module:
     return nn.Sequential(
         Pad(image),
         *(Conv(a, b, 4) for a, b in pairwise(widths)),
-        nn.Conv2d(widths[-1], 8 * width, grid_of(image)),
+        Whole(widths[-1], 8 * width, grid_of(image)),
         nn.ReLU(),
         nn.Flatten(),
         CodeLinear(8 * width, outputs),

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from unbraid.errors import UsageError
-from unbraid.nets.layers import CodeLinear
+from unbraid.nets.layers import CodeLinear, LastConv
 from unbraid.nets.predictors.registry import register
 
 __all__ = ["Places", "SetEncoder", "coordconv", "set_encoder"]
@@ -58,13 +58,13 @@ def coordconv(shape: tuple[int, ...], outputs: int) -> nn.Module:
     channels, one to 32, the maximum over the image, and two linear layers.
     """
     channels = need_image("coordconv", shape)[2]
-    halving = [part for _ in range(4) for part in (nn.ReLU(), nn.Conv2d(16, 16, 3, stride=2, padding=1))]
+    halving = [part for _ in range(4) for part in (nn.ReLU(inplace=True), LastConv(16, 16, 3, stride=2, padding=1))]
     return nn.Sequential(
         Places(-1.0, 1.0),
-        nn.Conv2d(channels + 2, 16, 3, padding=1),
+        LastConv(channels + 2, 16, 3, padding=1),
         *halving,
-        nn.ReLU(),
-        nn.Conv2d(16, 32, 3, padding=1),
+        nn.ReLU(inplace=True),
+        LastConv(16, 32, 3, padding=1),
         nn.AdaptiveMaxPool2d(1),
         nn.Flatten(),
         nn.Linear(32, 32),

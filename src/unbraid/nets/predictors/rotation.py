@@ -13,6 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from unbraid.errors import UsageError
+from unbraid.nets import stride2
 from unbraid.nets.layers import CodeLinear, Pad, grid_of, halvings
 from unbraid.nets.predictors.coordinates import need_image
 from unbraid.nets.predictors.registry import register
@@ -33,9 +34,11 @@ class RotatedConv(nn.Module):
     turned: Tensor
     shift: Tensor
 
-    def __init__(self, inputs: int, outputs: int, kernel: int, *, stride: int = 1, lifting: bool = False) -> None:
+    def __init__(
+        self, inputs: int, outputs: int, kernel: int, *, stride: int = 1, lifting: bool = False, relu: bool = False
+    ) -> None:
         super().__init__()
-        self.kernel, self.stride, self.lifting = kernel, stride, lifting
+        self.kernel, self.stride, self.lifting, self.relu = kernel, stride, lifting, relu
         self.padding = kernel // 2 - 1 if stride == 2 else 0
         turns = 1 if lifting else TURNS
         self.weight = nn.Parameter(torch.empty(outputs, inputs, turns, kernel * kernel))
@@ -56,7 +59,15 @@ class RotatedConv(nn.Module):
         return moved.reshape(outputs * TURNS, inputs * turns, self.kernel, self.kernel)
 
     def forward(self, x: Tensor) -> Tensor:
-        return F.conv2d(x, self.bank(), self.bias.repeat_interleave(TURNS), self.stride, self.padding)
+        bank, bias = self.bank(), self.bias.repeat_interleave(TURNS)
+        if self.stride == 2 and self.kernel in (2, 4) and stride2.use_fast_kernels(x):
+            return stride2.conv(x, bank, bias, self.relu)
+        if self.stride == 1 and bank.shape[2:] == x.shape[2:]:
+            # One number per channel is left: a matrix product, which torch does several times as fast.
+            y = F.linear(x.flatten(1), bank.flatten(1), bias)[:, :, None, None]
+        else:
+            y = F.conv2d(x, bank, bias, self.stride, self.padding)
+        return F.relu(y) if self.relu else y
 
 
 def rotations(kernel: int) -> np.ndarray:
@@ -106,17 +117,15 @@ def rotation_eq(shape: tuple[int, ...], outputs: int, *, fields: Sequence[int] =
     if len(counts) != 5 or min(counts) < 1:
         raise UsageError(f"fields must be five counts of at least 1, got {counts}")
     widths = [counts[0], counts[1], *(counts[2:4] + [counts[3]] * 8)[: halvings(image) - 2]]
-    first = RotatedConv(image[2], widths[0], 4, stride=2, lifting=True)
-    middle = [part for a, b in pairwise(widths) for part in (RotatedConv(a, b, 4, stride=2), nn.ReLU())]
-    last = RotatedConv(widths[-1], counts[4], max(grid_of(image)))
+    first = RotatedConv(image[2], widths[0], 4, stride=2, lifting=True, relu=True)
+    middle = [RotatedConv(a, b, 4, stride=2, relu=True) for a, b in pairwise(widths)]
+    last = RotatedConv(widths[-1], counts[4], max(grid_of(image)), relu=True)
     return nn.Sequential(
         Pad(image),
         first,
-        nn.ReLU(),
         *middle,
         _Square(),
         last,
-        nn.ReLU(),
         nn.Flatten(),
         CodeLinear(TURNS * counts[4], outputs),
     )

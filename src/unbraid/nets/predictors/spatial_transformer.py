@@ -4,6 +4,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from unbraid.nets.layers import LastConv
 from unbraid.nets.predictors.cnn import cnn
 from unbraid.nets.predictors.coordinates import need_image
 from unbraid.nets.predictors.registry import register
@@ -23,13 +24,13 @@ class SpatialTransformer(nn.Module):
     def __init__(self, channels: int, inner: nn.Module) -> None:
         super().__init__()
         self.localise = nn.Sequential(
-            nn.Conv2d(channels, 8, 7),
+            LastConv(channels, 8, 7),
             nn.MaxPool2d(2),
             nn.ReLU(),
-            nn.Conv2d(8, 10, 5),
+            LastConv(8, 10, 5),
             nn.MaxPool2d(2),
             nn.ReLU(),
-            nn.Conv2d(10, 10, 6),
+            LastConv(10, 10, 6),
             nn.MaxPool2d(2),
             nn.ReLU(),
             nn.Flatten(),
