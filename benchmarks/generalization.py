@@ -153,9 +153,8 @@ def predict(options: argparse.Namespace) -> None:
 
     torch.set_num_threads(1)
     print("\n## Predicting a test part, 64x64, float32\n")
-    print(
-        "| images | plain, thousands per second | unbraid | ratio | memory grown over the part, MB |\n|---|---|---|---|---|"
-    )
+    print("| images | plain, thousands per second | unbraid | ratio | memory grown over the part, MB |")
+    print("|---|---|---|---|---|")
     for shape in SHAPES:
         images = training.pictures(shape, 16384)
         part = data.from_arrays(images, factors_of(images))
@@ -208,7 +207,7 @@ def split(options: argparse.Namespace) -> None:
     """Making splits and drawing batches inside them."""
     loop = make_loop(training.pictures(SHAPES[1], 512), 0)
     loop.advance()
-    whole = best(lambda _: loop.advance(), 5, 4)
+    whole = best(lambda _: loop.advance(), max(1, options.rounds // 3), 4)
     print(f"\n## Splits of 1,036,800 cells\n\na step of our CNN: {whole * 1e3:.1f} ms\n")
     print("| split | making it | a batch of 64 | of a step | memory |\n|---|---|---|---|---|")
     for kind in KINDS:

@@ -18,6 +18,8 @@ class Problem:
     factor_names: tuple[str, ...] = ()
     factor_ranges: tuple[tuple[float, float], ...] | None = None
     """Smallest and largest value of each factor that was measured; numbered values begin at 0."""
+    factor_kinds: tuple[str, ...] = ()
+    """``ordinal``, ``categorical`` or ``periodic``, for each factor; empty where a run does not tell."""
 
     @property
     def ranges(self) -> tuple[tuple[float, float], ...]:

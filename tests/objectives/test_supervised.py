@@ -10,6 +10,7 @@ from unbraid.data import from_arrays
 from unbraid.errors import UsageError
 from unbraid.nets import Predictor
 from unbraid.objectives import Classifier, Inputs, Problem, Regressor
+from unbraid.objectives.tasks import true_classes
 
 NOISE = torch.Generator()
 
@@ -42,10 +43,11 @@ def test_a_factor_can_be_the_class():
     objective = Classifier(factor="x")
     assert objective.outputs(problem) == 4
     factors = torch.tensor([[0, 3], [2, 1]])
-    assert objective.targets(problem, Inputs(images(2), factors=factors)).tolist() == [3, 1]
+    (task,) = objective.tasks(problem)
+    assert true_classes(task, problem, Inputs(images(2), factors=factors), "classifier").tolist() == [3, 1]
     # Labels are other classes: they do not stand in for a factor that is missing.
     with pytest.raises(UsageError, match="with factor 'x' needs a stream with the factors"):
-        objective.targets(problem, Inputs(images(2), labels=torch.tensor([0, 1])))
+        true_classes(task, problem, Inputs(images(2), labels=torch.tensor([0, 1])), "classifier")
 
 
 def test_squared_error_and_r2_by_hand():

@@ -29,7 +29,14 @@ from unbraid.evaluation.measuring import (
     rows_to_json,
 )
 from unbraid.evaluation.models import Function, as_run, describe_run, fingerprint_data, representations_of
-from unbraid.evaluation.predictions import Predictions, class_names, predict_classes, predict_factors, scaled_factors
+from unbraid.evaluation.predictions import (
+    Predictions,
+    class_names,
+    class_tasks,
+    predict_classes,
+    predict_factors,
+    scaled_factors,
+)
 from unbraid.evaluation.regression import R2, factor_variances
 from unbraid.evaluation.summary import ACTIVE, Summary, SummaryMeasure, summarise
 from unbraid.evaluation.titles import title
@@ -62,6 +69,7 @@ __all__ = [
     "answer_path",
     "as_run",
     "class_names",
+    "class_tasks",
     "describe_run",
     "factor_variances",
     "fingerprint_data",

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from unbraid.errors import UsageError
-from unbraid.evaluation.base import Measure, Row, register
-from unbraid.evaluation.predictions import Predictions, has_classes, predict_classes
+from unbraid.evaluation.base import Measure, Row, Scores, register
+from unbraid.evaluation.predictions import Predictions, class_tasks, has_classes, predict_classes
 from unbraid.metrics import Score
 
 if TYPE_CHECKING:
@@ -27,7 +27,10 @@ Z95 = 1.959963984540054
 @register("accuracy")
 @dataclass(frozen=True)
 class Accuracy(Measure):
-    """Share of images whose class has the highest score, with a 95 % interval, per class, and what is confused."""
+    """Share of images whose class has the highest score, with a 95 % interval, per class, and what is confused.
+
+    A model that names the values of several factors has a row for each.
+    """
 
     title = "Accuracy"
     titles: ClassVar[Mapping[str, str]] = {"accuracy": "accuracy", "cross_entropy": "cross-entropy"}
@@ -43,7 +46,8 @@ class Accuracy(Measure):
 
     def applies(self, run: Run, data: ImageDataset) -> bool:
         predicts = getattr(getattr(run, "objective", None), "predicts", "classes")
-        return run.can("predict") and predicts == "classes" and has_classes(run, data, self.factor)
+        names = predicts == "classes" or bool(class_tasks(run))
+        return run.can("predict") and names and has_classes(run, data, self.factor)
 
     def lacks(self, run: Run, data: ImageDataset) -> str:
         if self.factor and self.factor not in data.factor_names:
@@ -52,8 +56,12 @@ class Accuracy(Measure):
         return super().lacks(run, data)
 
     def rows(self, run: Run, data: ImageDataset, seed: int) -> Iterator[Row]:
-        found = predict_classes(run, data, images=self.images, seed=seed, factor=self.factor)
-        yield {}, {"accuracy": accuracy(found, seed), "cross_entropy": float(found.cross_entropy.mean())}
+        tasks = class_tasks(run)
+        several = not self.factor and len(tasks) > 1
+        for factor in [task.factor for task in tasks] if several else [self.factor]:
+            found = predict_classes(run, data, images=self.images, seed=seed, factor=factor)
+            scores: Scores = {"accuracy": accuracy(found, seed), "cross_entropy": float(found.cross_entropy.mean())}
+            yield ({"factor": factor} if several else {}), scores
 
 
 def accuracy(found: Predictions, seed: int = 0) -> Score:

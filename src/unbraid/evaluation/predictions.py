@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,9 +13,10 @@ from unbraid.errors import UsageError, unknown_name
 
 if TYPE_CHECKING:
     from unbraid.data import Dataset
+    from unbraid.objectives import Task
     from unbraid.training import Run
 
-__all__ = ["Predictions", "class_names", "predict_classes", "predict_factors", "scaled_factors"]
+__all__ = ["Predictions", "class_names", "class_tasks", "predict_classes", "predict_factors", "scaled_factors"]
 
 CHUNK = 2048
 """So many images are held at a time."""
@@ -46,11 +48,11 @@ class Predictions:
 def predict_classes(run: Run, data: Dataset, *, images: int, seed: int, factor: str = "") -> Predictions:
     """Class scores and true classes of at most so many images, drawn without repetition.
 
-    The classes are the values of ``factor``, by default of the one that the run was trained for, if any.
+    The classes are the values of ``factor``, by default of the first that the run was trained for, if any.
     """
     index = _draw(data, images, seed)
     truth = _classes(run, data, index, factor)
-    outputs = _predict(run, data, index, seed)
+    outputs = _predict(run, data, index, seed, _task(run, factor))
     if outputs.ndim != 2 or truth.max(initial=0) >= outputs.shape[1]:
         raise UsageError(
             f"{data.name!r} has a class {truth.max(initial=0)}, and the model gives scores {list(outputs.shape)}: "
@@ -77,9 +79,15 @@ def scaled_factors(run: Run, factors: np.ndarray) -> np.ndarray:
     return (factors - low) / np.where(high > low, high - low, 1.0)
 
 
+def class_tasks(run: Run) -> tuple[Task, ...]:
+    """The sets of classes that a run names; none for a function in the place of a run."""
+    found = run.tasks() if hasattr(run, "tasks") else ()
+    return tuple(task for task in found if task.predicts == "classes")
+
+
 def class_names(run: Run, data: Dataset, count: int, factor: str = "") -> tuple[str, ...]:
     """What the classes are called: as the data set does, or the values of a factor by number."""
-    factor = factor or getattr(getattr(run, "objective", None), "factor", "")
+    factor = factor or _trained_for(run)
     if factor:
         return tuple(f"{factor} {value}" for value in range(count))
     return data.classes if len(data.classes) == count else tuple(map(str, range(count)))
@@ -87,17 +95,28 @@ def class_names(run: Run, data: Dataset, count: int, factor: str = "") -> tuple[
 
 def has_classes(run: Run, data: Dataset, factor: str = "") -> bool:
     """Whether the true classes are known."""
-    factor = factor or getattr(getattr(run, "objective", None), "factor", "")
+    factor = factor or _trained_for(run)
     return (factor in data.factor_names and bool(data.factor_sizes)) if factor else data.has_labels
 
 
 def _classes(run: Run, data: Dataset, index: np.ndarray, factor: str) -> np.ndarray:
-    factor = factor or getattr(getattr(run, "objective", None), "factor", "")
+    factor = factor or _trained_for(run)
     if not factor:
         return data.labels(index)
     if factor not in data.factor_names:
         raise unknown_name(f"factor of {data.name!r}:", factor, data.factor_names)
     return data.factors(index)[:, data.factor_names.index(factor)].astype(np.int64)
+
+
+def _trained_for(run: Run) -> str:
+    """The factor whose values the run names as classes, the first of several; empty for a data set's own classes."""
+    return next((task.factor for task in class_tasks(run)), "")
+
+
+def _task(run: Run, factor: str) -> str:
+    """Which of several tasks gives the values of a factor as classes, by default the first with classes."""
+    tasks = class_tasks(run)
+    return next((task.name for task in tasks if task.factor == factor), next((task.name for task in tasks), ""))
 
 
 def _draw(data: Dataset, images: int, seed: int) -> np.ndarray:
@@ -108,9 +127,10 @@ def _draw(data: Dataset, images: int, seed: int) -> np.ndarray:
     return np.sort(counter_rng(seed, 0).choice(len(data), size=images, replace=False))
 
 
-def _predict(run: Run, data: Dataset, index: np.ndarray, seed: int) -> np.ndarray:
+def _predict(run: Run, data: Dataset, index: np.ndarray, seed: int, task: str = "") -> np.ndarray:
+    predict = partial(run.predict, task=task) if task else run.predict
     parts = []
     for number, start in enumerate(range(0, len(index), CHUNK)):
         images = data.images(index[start : start + CHUNK], counter_rng(seed, number + 1))
-        parts.append(run.predict(images))
+        parts.append(predict(images))
     return np.concatenate(parts)

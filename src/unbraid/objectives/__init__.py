@@ -38,6 +38,8 @@ from unbraid.objectives.predictor import PredictorObjective
 from unbraid.objectives.regressor import Regressor
 from unbraid.objectives.slow_flow import SlowFlow
 from unbraid.objectives.slow_vae import GaussianSlowVAE, SlowVAE, transition_terms
+from unbraid.objectives.supervised import Supervised
+from unbraid.objectives.tasks import Task
 from unbraid.objectives.titles import about, formula, title
 from unbraid.objectives.transition_prior import (
     absolute_moment,
@@ -83,6 +85,8 @@ __all__ = [
     "S2BetaVAE",
     "SlowFlow",
     "SlowVAE",
+    "Supervised",
+    "Task",
     "Terms",
     "VAEObjective",
     "about",

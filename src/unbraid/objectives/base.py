@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
     from unbraid.objectives.augment import Augmentation
+    from unbraid.objectives.tasks import Task
 
 __all__ = [
     "ABILITIES",
@@ -103,7 +104,7 @@ class Objective:
     representations: ClassVar[tuple[str, ...]] = ("mean", "sampled")
     """The codes of an image that :meth:`encode` knows: ``("mean",)`` for a model without a posterior to draw from."""
     predicts: ClassVar[Literal["classes", "factors"]] = "classes"
-    """What :meth:`predict` gives, for a model that can."""
+    """What :meth:`predict` gives, for a model that can; :meth:`tasks` tells of models that answer more."""
 
     augment: tuple[str, ...] = dataclasses.field(default=(), kw_only=True)
     """What is done to shares of every training batch, in order, as in gaussian-noise:sigma=0.5,share=0.5."""
@@ -195,6 +196,14 @@ class Objective:
     def predict(self, model: Model, images: Tensor) -> Tensor:
         """Class scores ``[n, classes]`` of images, or their factors ``[n, K]``, each scaled to [0, 1]."""
         raise UsageError(f"a model trained by {self.name!r} does not predict")
+
+    def tasks(self, problem: Problem) -> tuple[Task, ...]:
+        """What a model that predicts is asked of an image, the first by :meth:`predict`; see :meth:`answers`."""
+        return ()
+
+    def answers(self, model: Model, images: Tensor) -> dict[str, Tensor]:
+        """What the model says to each of its tasks, by name: class scores, or scaled factors."""
+        raise UsageError(f"a model trained by {self.name!r} has no tasks by name")
 
     def infer(self, model: Model, images: Tensor) -> Tensor:
         """Codes ``[n, d]`` of images found by searching for those that explain them best, not by an encoder."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from unbraid.errors import UsageError
 from unbraid.objectives.base import Objective
 from unbraid.objectives.checks import check_not_negative, check_positive
+from unbraid.objectives.tasks import Task
 
 if TYPE_CHECKING:
     import torch
@@ -37,8 +38,17 @@ class PredictorObjective(Objective):
         check_not_negative(self, "weight_decay")
 
     def outputs(self, problem: Problem) -> int:
-        """How many numbers the network gives for an image."""
-        raise UsageError(f"objective {self.name!r} does not say what it predicts: define outputs(problem)")
+        """How many numbers the network gives for an image: those of all tasks, unless a subclass says it itself."""
+        if type(self).tasks is PredictorObjective.tasks:
+            raise UsageError(
+                f"objective {self.name!r} does not say what it predicts: define outputs(problem) or tasks(problem)"
+            )
+        return sum(task.size for task in self.tasks(problem))
+
+    def tasks(self, problem: Problem) -> tuple[Task, ...]:
+        """What the outputs answer, side by side; the first is what :meth:`predict` gives."""
+        name = "factors" if self.predicts == "factors" else "class"
+        return (Task(name, self.predicts, self.outputs(problem)),)
 
     def build(self, problem: Problem, generator: torch.Generator) -> Predictor:
         from unbraid import nets
@@ -52,7 +62,14 @@ class PredictorObjective(Objective):
         return {"model": AdamW(model.parameters(), lr=self.learning_rate, weight_decay=self.weight_decay, fused=True)}
 
     def predict(self, model: Predictor, images: Tensor) -> Tensor:
+        return next(iter(self.answers(model, images).values()))
+
+    def answers(self, model: Predictor, images: Tensor) -> dict[str, Tensor]:
+        """The outputs ``[n, size]`` for each task, by name."""
         import torch
 
+        tasks = self.tasks(model.problem)
         outputs = model.net(images)
-        return outputs.to(torch.promote_types(outputs.dtype, torch.float32))
+        outputs = outputs.to(torch.promote_types(outputs.dtype, torch.float32))
+        parts = outputs.split([task.size for task in tasks], dim=1)
+        return {task.name: part for task, part in zip(tasks, parts, strict=True)}

@@ -48,9 +48,13 @@ class Regressor(PredictorObjective):
         return ((factors - low) / (high - low).where(high > low, 1.0)).to(inputs.images.dtype)
 
     def loss(self, model: Predictor, inputs: Inputs, step: int, noise: torch.Generator) -> Terms:
-        targets = self.targets(model.problem, inputs)
-        errors = (self.predict(model, inputs.images) - targets).square().mean(0)  # [K]
-        variances = self.variances(model.problem, targets)
+        return self.regression(self.predict(model, inputs.images), model.problem, inputs)
+
+    def regression(self, predicted: Tensor, problem: Problem, inputs: Inputs) -> Terms:
+        """Squared error of predicted factors ``[n, K]``, summed over factors, and the share of variance explained."""
+        targets = self.targets(problem, inputs)
+        errors = (predicted - targets).square().mean(0)  # [K]
+        variances = self.variances(problem, targets)
         varies = variances > 0
         explained = (1 - errors / variances.where(varies, 1.0)) * varies
         return Terms({"squared_error": errors.sum()}, {"r2": explained.sum() / varies.sum().clamp_min(1)})

@@ -16,9 +16,9 @@ __all__ = ["Classify"]
 class Classify(nn.Module):
     """The predictions of a trained model as a function of float images, for attacks and other uses of gradients."""
 
-    def __init__(self, objective: Objective, model: nn.Module, shape: Sequence[int]) -> None:
+    def __init__(self, objective: Objective, model: nn.Module, shape: Sequence[int], task: str = "") -> None:
         super().__init__()
-        self.objective, self.model = objective, model
+        self.objective, self.model, self.task = objective, model, task
         self.shape = (*shape[-1:], *shape[:-1])
         """Of an image as networks see it: channels first."""
         self.requires_grad_(False).eval()
@@ -29,6 +29,8 @@ class Classify(nn.Module):
 
     def forward(self, images: Tensor) -> Tensor:
         self._check(images)
+        if self.task:
+            return self.objective.answers(self.model, images)[self.task]
         return self.objective.predict(self.model, images)
 
     def _check(self, images: Tensor) -> None:

@@ -24,6 +24,7 @@ def problem_of(dataset: Dataset) -> Problem:
         dataset.factor_sizes or None,
         dataset.factor_names,
         _measured_ranges(dataset),
+        dataset.factor_kinds,
     )
 
 
@@ -53,6 +54,7 @@ def describe_data(dataset: Dataset) -> dict[str, Any]:
         "factor_sizes": list(problem.factor_sizes) if problem.factor_sizes else None,
         "factor_names": list(problem.factor_names),
         "factor_ranges": [list(ends) for ends in problem.factor_ranges] if problem.factor_ranges else None,
+        "factor_kinds": list(problem.factor_kinds),
         "fingerprint": hashlib.sha256(np.ascontiguousarray(pixels).tobytes()).hexdigest()[:16],
         "truth": _fingerprint_truth(dataset),
         "positions": _fingerprint_positions(dataset),

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from unbraid import objectives
 from unbraid.data import Dataset, load
 from unbraid.errors import UsageError, unknown_name
-from unbraid.objectives import ABILITIES, Objective, Problem
+from unbraid.objectives import ABILITIES, Objective, Problem, Task
 from unbraid.paths import user_path
 from unbraid.reading import check_form, read_json, understood
 from unbraid.training import numerics
@@ -47,6 +47,7 @@ _RECORD = {
         "factor_sizes?": list | None,
         "factor_names?": list | None,
         "factor_ranges?": list | None,
+        "factor_kinds?": list,
         "fingerprint": str,
     },
     "seed": int,
@@ -67,7 +68,12 @@ def read_info(folder: Path) -> dict[str, Any]:
     path = folder / INFO
     info = read_json(path, _RECORD)
     data, start = info["data"], info.get("start")
-    for key, form in (("factor_sizes", [int]), ("factor_names", [str]), ("factor_ranges", [[float]])):
+    for key, form in (
+        ("factor_sizes", [int]),
+        ("factor_names", [str]),
+        ("factor_kinds", [str]),
+        ("factor_ranges", [[float]]),
+    ):
         check_form(data.get(key) or [], form, path, f"data.{key}")
     if data["recipe"] is not None:
         check_form(data["recipe"], {"name": str, "options": dict}, path, "data.recipe")
@@ -121,6 +127,7 @@ class Run:
             tuple(data["factor_sizes"]) if data.get("factor_sizes") else None,
             tuple(data.get("factor_names") or ()),
             tuple((low, high) for low, high in ranges) if ranges else None,
+            tuple(data.get("factor_kinds") or ()),
         )
 
     @cached_property
@@ -194,13 +201,26 @@ class Run:
         size = numerics.block_size(self.model, batch_size, self.device)
         return self._on_images(lambda batch: self.objective.encode(self.model, batch), images, size)
 
-    def predict(self, images: np.ndarray, *, batch_size: int = 256) -> np.ndarray:
+    def predict(self, images: np.ndarray, *, batch_size: int = 256, task: str = "") -> np.ndarray:
         """Class scores ``[n, classes]`` (logits) of uint8 images, or their factors ``[n, K]``, each scaled to [0, 1].
 
-        A regressor may leave that range; :meth:`regress` gives factors in their own units.
+        A regressor may leave that range; :meth:`regress` gives factors in their own units. Of a model that answers
+        several :meth:`tasks`, ``task`` is the one asked; without it the first.
         """
         size = numerics.block_size(self.model, batch_size, self.device)
-        return self._on_images(lambda batch: self.objective.predict(self.model, batch), images, size)
+        if not task:
+            return self._on_images(lambda batch: self.objective.predict(self.model, batch), images, size)
+        self._check_task(task)
+        return self._on_images(lambda batch: self.objective.answers(self.model, batch)[task], images, size)
+
+    def tasks(self) -> tuple[Task, ...]:
+        """What the model answers of an image, the first by :meth:`predict`; none for a model that does not predict."""
+        return self.objective.tasks(self.problem)
+
+    def _check_task(self, task: str) -> None:
+        known = [each.name for each in self.tasks()]
+        if task not in known:
+            raise unknown_name(f"task of {self.path.name}:", task, known)
 
     def regress(self, images: np.ndarray, *, batch_size: int = 256) -> np.ndarray:
         """Factors ``[n, K]`` of uint8 images in the units of ``data.factors``: positions on a grid, or as measured."""
@@ -209,15 +229,20 @@ class Run:
         low, high = np.array(self.problem.ranges).T
         return low + (high - low) * self.predict(images, batch_size=batch_size)
 
-    def classifier(self) -> Classify:
+    def classifier(self, task: str = "") -> Classify:
         """The predictions as a function that gradients flow through: float images ``[n, c, h, w]`` to scores.
 
-        It is a module of its own in evaluation mode whose weights are frozen; the gradient reaches the images.
+        It is a module of its own in evaluation mode whose weights are frozen; the gradient reaches the images. Of a
+        model with several :meth:`tasks` it answers the one asked for, by default the first that names classes.
         """
         if not self.can("predict"):
             raise UsageError(f"a model trained by {self.objective.name!r} does not predict; a classifier does")
+        if task:
+            self._check_task(task)
+        elif len(tasks := self.tasks()) > 1:
+            task = next((each.name for each in tasks if each.predicts == "classes"), "")
         with torch.inference_mode(False):
-            return Classify(self.objective, copy.deepcopy(self.model), self.problem.shape)
+            return Classify(self.objective, copy.deepcopy(self.model), self.problem.shape, task)
 
     def describe(self, images: np.ndarray, *, seed: int = 0, batch_size: int = 256) -> dict[str, np.ndarray]:
         """Label-free quantities of each image: reconstruction loss, KL per latent, ..., as the objective offers."""

@@ -57,7 +57,7 @@ def _runs(looks: Sequence[Look], names: Sequence[str]) -> Section:
     keys = dict.fromkeys(key for one in looks for key in one.folder.options)
     differ = [k for k in keys if len({repr(one.folder.options.get(k, "lacking")) for one in looks}) > 1]
     columns = ["run", "objective", "data", *differ, "seed", "steps"]
-    predicted = list(dict.fromkeys(one.predicted.title for one in looks if one.predicted is not None))
+    predicted = list(dict.fromkeys(said.title for one in looks for said in one.predicted))
     columns += [*predicted, *map(title, ("reconstruction", "kl", "active"))]
     rows = []
     for name, one in zip(names, looks, strict=True):
@@ -67,7 +67,7 @@ def _runs(looks: Sequence[Look], names: Sequence[str]) -> Section:
         seed = one.folder.info.get("seed")
         kl = None if one.kl is None else float(one.kl.sum())
         about = [name, one.folder.objective, one.folder.data, *options, seed if isinstance(seed, int) else None]
-        told = {} if one.predicted is None else {one.predicted.title: one.predicted.score.value}
+        told = {said.title: said.score.value for said in reversed(one.predicted)}  # of several, the first
         rows.append([*about, one.folder.step, *map(told.get, predicted), one.reconstruction, kl, active])
     same = {k: value for k in keys if k not in differ and (value := looks[0].folder.options[k]) not in ([], "")}
     words = ", ".join(f"{key} {value}" for key, value in same.items()) or "nothing"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -63,7 +63,8 @@ class Look:
     scores_from: str = ""
     reconstruction: float | None = None
     encodes: bool = True
-    predicted: Predicted | None = None
+    predicted: Sequence[Predicted] = ()
+    """By task; what the model gives first comes first."""
 
     @property
     def answers(self) -> tuple[StoredAnswer, ...]:
@@ -195,7 +196,7 @@ def _predict(found: Look, run: Run, data: ImageDataset, choices: Choices) -> Non
     except UsageError as error:
         found.folder.gaps.append(Gap("predictions", str(error)))
         return
-    if found.predicted is None:
+    if not found.predicted:
         why = f"{data.name} does not tell the truth to hold them against (classes, or the factors it was trained for)"
         found.folder.gaps.append(Gap("predictions", why, f"{found.folder.report} --data NAME"))
 

@@ -63,8 +63,9 @@ def tiles(look: Look) -> Html:
     if look.folder.step is not None:
         status = str(info.get("status", ""))
         shown.append(("steps", f"{look.folder.step:,}", "" if status == "finished" else status))
-    if look.predicted is not None:
-        shown.append((look.predicted.title, number(look.predicted.score.value, 4), look.predicted.aside))
+    for one in look.predicted:
+        name = f"{one.title} of {one.factor}" if one.factor and len(look.predicted) > 1 else one.title
+        shown.append((name, number(one.score.value, 4), one.aside))
     if look.reconstruction is not None:
         shown.append(("reconstruction", number(look.reconstruction), "nats per image"))
     if look.kl is not None and look.active is not None:
