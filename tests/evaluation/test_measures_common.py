@@ -33,7 +33,7 @@ def runs(tmp_path_factory):
     }
     seen = split(data, "extrapolation").train
     made = [(objectives.make(name, options), data, seed) for name, options in chosen.items() for seed in (0, 1)]
-    made += [(objectives.make("regressor", chosen["regressor"]), seen, seed) for seed in (0, 1)]
+    made += [(objectives.make(name, chosen[name]), seen, seed) for name in ("regressor", "beta-vae") for seed in (0, 1)]
     return data, [
         unbraid.train(objective, part, steps=2, seed=seed, out=folder / str(number), progress="none")
         for number, (objective, part, seed) in enumerate(made)

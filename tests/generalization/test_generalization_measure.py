@@ -11,7 +11,17 @@ from unbraid.cli.app import main
 from unbraid.data import load, split
 from unbraid.errors import UsageError
 from unbraid.evaluation import make, measure
-from unbraid.generalization import Generalization, evaluate, predictions_of, r2, similarity, split_of, targets
+from unbraid.generalization import (
+    RECIPES,
+    Generalization,
+    evaluate,
+    fit_readout,
+    predictions_of,
+    r2,
+    similarity,
+    split_of,
+    targets,
+)
 
 DATA = load("mini-sprites")
 OPTIONS = {"net": "mlp:width=16"}
@@ -110,6 +120,11 @@ def test_runs_that_saw_other_images_are_not_asked(tmp_path, runs):
         "classifier", split(DATA, "random").train, out=tmp_path / "c", steps=2, progress="none", factor="x", **OPTIONS
     )
     assert "does not predict factors" in Generalization().lacks(classifier, DATA)
+    vae = unbraid.train(
+        "beta-vae", split(DATA, "random").train, out=tmp_path / "v", steps=2, progress="none", **OPTIONS
+    )
+    assert "does not predict factors" in Generalization(readout="none").lacks(vae, DATA)
+    assert Generalization().applies(vae, DATA)
     with pytest.raises(UsageError, match="belongs to the split composition"):
         measure(runs[0], split(DATA, "composition").train, "generalization")
     with pytest.raises(UsageError, match="cannot be asked"):
@@ -120,6 +135,28 @@ def test_runs_that_saw_other_images_are_not_asked(tmp_path, runs):
 def test_settings_that_cannot_be_meant_are_refused(setting):
     with pytest.raises(UsageError, match=f"{setting.partition('=')[0]} must be at least"):
         make(f"generalization:{setting}")
+
+
+def test_unknown_read_outs_and_recipes_are_refused():
+    with pytest.raises(UsageError, match="kind of read-out 'forest'"):
+        make("generalization:readout=forest")
+    with pytest.raises(UsageError, match="recipe 'gpu'"):
+        make("generalization:recipe=gpu")
+
+
+def test_a_run_that_encodes_is_asked_through_a_read_out(tmp_path):
+    seen = load("mini-sprites:split=interpolation")
+    run = unbraid.train("beta-vae", seen, out=tmp_path / "vae", steps=60, progress="none", latents=4, **OPTIONS)
+    found = measure(run, seen, "generalization:images=80,train_images=30,recipe=cpu")["generalization"]
+    score = found.scores()["r2_test"]
+    steps = RECIPES["cpu"].readout.steps_on(len(seen))
+    assert {**score.settings, "readout": "mlp", "readout_recipe": "cpu", "readout_steps": steps} == score.settings
+    readout = fit_readout(run, seen, recipe="cpu")
+    halves = split(DATA, "interpolation")
+    assert float(score) == evaluate(readout, DATA, halves, images=80, train_images=30, one_ood=200).scores.mean
+    said = predictions_of(run, seen, make("generalization:images=80,train_images=30,recipe=cpu"))
+    assert said.about["readout"] == "mlp"
+    assert said.about["objective"]["name"] == "beta-vae"
 
 
 def test_the_command_measures_and_lists_it(runs, capsys):

@@ -48,6 +48,13 @@ def test_parameter_counts(name, channels, outputs, size):
     assert count(nets.build_predictor(name, (64, 64, channels), outputs)) == size
 
 
+@pytest.mark.parametrize("outputs", [4, 5, 6, 7])
+def test_the_read_out_of_ten_codes_has_the_published_number_of_parameters(outputs):
+    # 11 * 40 + 2 * 41 * 40 + 41 n; one layer has 11 n.
+    assert count(nets.build_predictor("readout", (10,), outputs)) == 3_720 + 41 * outputs
+    assert count(nets.build_predictor("linear", (10,), outputs)) == 11 * outputs
+
+
 @pytest.mark.parametrize("size", [(8, 8), (17, 17), (28, 28), (64, 64), (24, 40), (96, 96)], ids=str)
 @pytest.mark.parametrize("name", NAMES)
 def test_every_pixel_of_any_image_matters_and_every_parameter_learns(name, size):

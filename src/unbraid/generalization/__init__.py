@@ -10,31 +10,49 @@ from unbraid.generalization.beyond import error_parts, trust_range
 from unbraid.generalization.evaluate import Answers, Asked, evaluate, predict_part
 from unbraid.generalization.facts import SplitFacts
 from unbraid.generalization.measure import Generalization, predictions_of
+from unbraid.generalization.oracle import oracle_codes, oracle_readout
 from unbraid.generalization.predictions import Predictions, read_predictions, write_predictions
 from unbraid.generalization.published import Cell, published, published_data, published_models
+from unbraid.generalization.readouts import READOUTS, Readout, fit_readout
+from unbraid.generalization.recipes import ESTIMATORS, RECIPES, Recipe, Selection, Training, get_recipe
 from unbraid.generalization.scores import Scores, grid_mean, grid_variance, r2, space_of, targets
+from unbraid.generalization.selection import Selected, dci_on_train, few_valued, select_by_dci
 from unbraid.generalization.trained import split_of
 
 __all__ = [
     "BASELINES",
+    "ESTIMATORS",
+    "READOUTS",
+    "RECIPES",
     "Answers",
     "Asked",
     "Cell",
     "Generalization",
     "Predictions",
+    "Readout",
+    "Recipe",
     "Scores",
+    "Selected",
+    "Selection",
     "SplitFacts",
+    "Training",
     "attribution",
     "baseline",
     "clamp",
+    "dci_on_train",
     "error_parts",
     "evaluate",
+    "few_valued",
+    "fit_readout",
+    "get_recipe",
     "grid_mean",
     "grid_variance",
     "marginals",
     "mean_target",
     "modularity",
     "one_unseen",
+    "oracle_codes",
+    "oracle_readout",
     "predict_baseline",
     "predict_part",
     "predictions_of",
@@ -43,6 +61,7 @@ __all__ = [
     "published_models",
     "r2",
     "read_predictions",
+    "select_by_dci",
     "similarity",
     "space_of",
     "split_of",

@@ -134,6 +134,7 @@ def evaluate(
     halves = kind if isinstance(kind, Split) else split(data, kind, seed)
     if halves.data is not data:
         raise UsageError(f"the split is of {halves.data.name!r}, not of {data.name!r}; make it with split(data, kind)")
+    _check_split(predict, halves)
     test, train, more = draw_split(halves, images, train_images, one_ood, seed)
     return Answers(
         halves,
@@ -141,6 +142,15 @@ def evaluate(
         _ask(predict, halves.train, train, seed),
         _ask(predict, halves.test, more, seed) if len(more) else None,
     )
+
+
+def _check_split(predict: Any, halves: Split) -> None:
+    """Refuse a run or a read-out that was trained on another split of the same grid."""
+    from unbraid.training import Run
+
+    run = getattr(predict, "encoder", predict)
+    if isinstance(run, Run):
+        run.check_data(halves.test)
 
 
 def predict_part(
@@ -169,7 +179,7 @@ def _function(predict: Run | Callable[[np.ndarray], Any]) -> Callable[[np.ndarra
         if not predict.can("predict") or getattr(predict.objective, "predicts", "") != "factors":
             raise UsageError(
                 f"the run {predict.path.name} does not predict factors; train one with the objective 'regressor', "
-                "or put a read-out on its codes"
+                "or put a read-out on its codes: evaluate(fit_readout(run, split), ...)"
             )
         return predict.predict
     return as_run(predict).predict

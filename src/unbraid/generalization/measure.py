@@ -6,10 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from unbraid.errors import UsageError
+from unbraid.errors import UsageError, unknown_name
 from unbraid.evaluation import Function, Measure, Row, answer_path, measure, register
 from unbraid.generalization.evaluate import Answers, evaluate
 from unbraid.generalization.predictions import Predictions, read_predictions, write_predictions
+from unbraid.generalization.readouts import READOUTS, Readout, fit_readout
+from unbraid.generalization.recipes import get_recipe
 from unbraid.generalization.trained import split_of
 from unbraid.metrics import Score
 
@@ -46,18 +48,25 @@ class Generalization(Measure):
     }
     """Of the model on both sides, of the baselines on the test side; of a factor that alone has an unseen value, and of
     all others then."""
-    needs = "a model that predicts factors, trained on the training side of a split (--data NAME:split=KIND)"
+    needs = "a model that predicts factors or encodes, trained on the training side of a split (--data NAME:split=KIND)"
     images: int = 10_000
     """At most so many images of the test side, drawn without repetition."""
     train_images: int = 2_000
     """At most so many images of the training side."""
     one_ood: int = 200
     """Images in which one factor alone has an unseen value, for each such factor, for the analyses that need them."""
+    readout: str = "mlp"
+    """What reads factors off the codes of a run that predicts none: mlp, linear, trees; none leaves such runs out."""
+    recipe: str = "paper"
+    """How the read-out is trained: paper, cpu."""
 
     def __post_init__(self) -> None:
         for name, least in (("images", 1), ("train_images", 1), ("one_ood", 0)):
             if getattr(self, name) < least:
                 raise UsageError(f"{name} must be at least {least}, got {getattr(self, name)}")
+        if self.readout not in (*READOUTS, "none"):
+            raise unknown_name("kind of read-out", self.readout, (*READOUTS, "none"))
+        get_recipe(self.recipe)
 
     def applies(self, run: Run, data: Dataset) -> bool:
         return not self._lacks(run, data)
@@ -67,8 +76,9 @@ class Generalization(Measure):
 
     def rows(self, run: Run, data: Dataset, seed: int) -> Iterator[Row]:
         halves = split_of(run, data)
+        model = run if self._predicts(run) else fit_readout(run, halves, self.readout, self.recipe)  # type: ignore[arg-type]
         answers = evaluate(
-            run,
+            model,
             halves.data,
             halves,
             images=self.images,
@@ -76,12 +86,13 @@ class Generalization(Measure):
             one_ood=self.one_ood,
             seed=DRAWN,
         )
+        read = model.about() if isinstance(model, Readout) else {}
         path = answer_path(run, data, self, seed=seed, suffix=".parquet")
         if path is not None:
-            write_predictions(path, answers, self._about(run))
-        yield {}, self._scores(answers)
+            write_predictions(path, answers, {**_about(run), **read})
+        yield {}, self._scores(answers, read)
 
-    def _scores(self, answers: Answers) -> dict[str, Score | float]:
+    def _scores(self, answers: Answers, read: Mapping[str, Any]) -> dict[str, Score | float]:
         found, facts = answers.scores, answers.facts
         settings = {
             "factors": list(found.factors),
@@ -89,6 +100,7 @@ class Generalization(Measure):
             "split": facts.kind,
             "split_seed": facts.seed,
             "split_hash": facts.hash,
+            **read,
         }
         parts = {"per_factor": found.r2, "squared_error": found.squared_error}
         scores: dict[str, Score | float] = {
@@ -103,20 +115,15 @@ class Generalization(Measure):
             scores["r2_unseen"], scores["r2_others"] = (float(table[name].mean()) for name in ("ood", "id"))  # type: ignore[arg-type]
         return scores
 
-    def _about(self, run: Run) -> dict[str, Any]:
-        info = run.info
-        return {
-            "run": run.path.resolve().name,
-            "objective": info["objective"],
-            "seed": info["seed"],
-            "step": info["step"],
-            "budget": info.get("budget"),
-            "batch_size": info.get("batch_size"),
-        }
+    def _predicts(self, run: Run) -> bool:
+        """Whether it needs no read-out."""
+        if isinstance(run, Function):
+            return True
+        return run.can("predict") and getattr(run.objective, "predicts", "") == "factors"
 
     def _lacks(self, run: Run, data: Dataset) -> str:
         """Why it does not apply; empty if it does."""
-        if not isinstance(run, Function) and not _predicts(run):
+        if not self._predicts(run) and (self.readout == "none" or not run.can("encode")):
             return f"{run.path.name} does not predict factors"
         try:
             split_of(run, data)
@@ -125,8 +132,17 @@ class Generalization(Measure):
         return ""
 
 
-def _predicts(run: Run) -> bool:
-    return run.can("predict") and getattr(run.objective, "predicts", "") == "factors"
+def _about(run: Run) -> dict[str, Any]:
+    """What is known of a run, for the file of what it said."""
+    info = run.info
+    return {
+        "run": run.path.resolve().name,
+        "objective": info["objective"],
+        "seed": info["seed"],
+        "step": info["step"],
+        "budget": info.get("budget"),
+        "batch_size": info.get("batch_size"),
+    }
 
 
 def predictions_of(run: Run, data: Dataset | None = None, asked: Measure | None = None, seed: int = 0) -> Predictions:

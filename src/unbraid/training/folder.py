@@ -50,7 +50,7 @@ def clear(folder: Path) -> None:
     # The record goes last: without it the folder would no longer be known as a run's.
     for name in (*made_from_it, CHECKPOINT, HISTORY, EVALUATIONS, INFO):
         (folder / name).unlink(missing_ok=True)
-    for name in ("scores", "tensorboard"):
+    for name in ("scores", "readouts", "tensorboard"):
         shutil.rmtree(folder / name, ignore_errors=True)
 
 
