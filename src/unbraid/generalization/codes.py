@@ -13,7 +13,7 @@ import numpy as np
 from unbraid.data import Dataset, counter_rng
 from unbraid.errors import UsageError
 from unbraid.evaluation import describe_run, fingerprint_data, say
-from unbraid.files import replace_file
+from unbraid.files import make_folders, replace_file
 from unbraid.generalization.drawing import draw
 from unbraid.reading import read_npy
 
@@ -104,6 +104,6 @@ def _encode(run: Run, part: Dataset, index: np.ndarray) -> np.ndarray:
 
 def _make_folder(folder: Path) -> None:
     try:
-        folder.mkdir(exist_ok=True)
+        make_folders(folder)
     except OSError as error:
         raise UsageError(f"cannot write read-outs to {folder} ({error.strerror})") from error
