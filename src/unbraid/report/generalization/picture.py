@@ -35,6 +35,10 @@ def draw_panels(panels: Sequence[Panel], path: str | Path, *, title: str) -> Pat
     for axis in axes[len(panels) :]:
         axis.axis("off")
     figure.suptitle(title, fontsize=11, x=0.01, ha="left", color=_INK)
+    words = (
+        "shaded: never trained on; orange: images in which this factor alone has such a value; grey: seen values alone"
+    )
+    figure.supxlabel(words if columns > 1 else words.replace("; ", "\n"), fontsize=8, x=0.01, ha="left", color=_QUIET)
     target = Path(path)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -49,12 +53,9 @@ def _draw(axis: Axes, panel: Panel) -> None:
     for low, high in panel.bands:
         axis.axvspan(low, high, color=_SHADE, linewidth=0, zorder=0)
     axis.plot([0, 1], [0, 1], color=_QUIET, linewidth=1, linestyle="--", zorder=1)
-    for (truth, said), colour, words in (
-        (panel.seen, _SEEN, "seen values alone"),
-        (panel.beyond, _BEYOND, f"{panel.factor} unseen"),
-    ):
-        spread = (rng.random(len(truth)) - 0.5) * 0.5 / max(panel.size - 1, 1)
-        axis.scatter(truth + spread, said, s=6, color=colour, alpha=0.6, linewidths=0, label=words, zorder=2)
+    for (truth, said), colour in ((panel.seen, _SEEN), (panel.beyond, _BEYOND)):
+        spread = panel.spread * (rng.random(len(truth)) - 0.5)
+        axis.scatter(truth + spread, said, s=6, color=colour, alpha=0.6, linewidths=0, zorder=2)
     axis.set_title(panel.factor, fontsize=10, loc="left", color=_INK)
     axis.set_xlabel("true", fontsize=8)
     axis.set_ylabel("predicted", fontsize=8)

@@ -100,7 +100,7 @@ def _cell(row: dict[str, object] | None) -> tuple[object, object]:
     if row is None:
         return "", None
     printed = _words(row["published"], row["published_sd"])
-    under = tag("small", f"published {printed}", class_="under") if printed else None
+    under = tag("small", f"[{printed}]", class_="under") if printed else None
     return fragment(_words(row["mean"], row["sd"]), under), row["mean"]
 
 

@@ -32,6 +32,11 @@ class Panel:
     beyond: tuple[np.ndarray, np.ndarray]
 
     @property
+    def spread(self) -> float:
+        """Values of a factor are few: how wide their points are drawn, so that they do not hide each other."""
+        return min(0.5 / max(self.size - 1, 1), 0.06)
+
+    @property
     def bands(self) -> list[tuple[float, float]]:
         """The unseen values as stretches of the scaled axis, half a step to either side."""
         step = 1 / max(self.size - 1, 1)
@@ -96,8 +101,7 @@ def truth_panel(panel: Panel, seed: int = 0) -> Html:
     body.append(tag("path", d=f"M{x(max(0, low))} {y(max(0, low))}L{x(1)} {y(1)}", class_="guide"))
     rng = np.random.default_rng(seed)
     for (truth, found), kind in ((panel.seen, "dots tiny dim"), (panel.beyond, "dots tiny t1")):
-        # Values of a factor are few: spread within half a step, so that points do not hide each other.
-        spread = (rng.random(len(truth)) - 0.5) * 0.5 / max(panel.size - 1, 1)
+        spread = panel.spread * (rng.random(len(truth)) - 0.5)
         dots = "".join(
             f"M{x(t + s)} {y(min(max(f, low), high))}h0" for t, s, f in zip(truth, spread, found, strict=True)
         )

@@ -1,0 +1,111 @@
+"""The page of a generalisation benchmark."""
+
+import dataclasses
+
+import pytest
+from page_checks import check_page
+
+from benchmark_toys import toy_runs
+from unbraid.report.generalization.sections import sections, tile_numbers
+from unbraid.report.page.shell import page as make_page
+from unbraid.study.generalization import Model, tabulate
+
+
+def _page(benchmark) -> str:
+    return make_page("Benchmark toy", "toy", str(tile_numbers(benchmark)), sections(benchmark), "unbraid generalize")
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """The same answers under the name of a data set of the paper, and under their own."""
+    made = toy_runs(tmp_path_factory.mktemp("toys"), "mini-sprites", images=400)
+    return [
+        dataclasses.replace(run, data=data, index=index + 1000 * number)
+        for number, data in enumerate(("mini-sprites", "dsprites-90"))
+        for index, run in enumerate(made)
+    ]
+
+
+@pytest.fixture(scope="module")
+def text(runs):
+    return _page(tabulate("toy", runs))
+
+
+@pytest.fixture(scope="module")
+def page(text):
+    return check_page(text)
+
+
+def test_the_page_has_every_part(page):
+    assert [words for tag, words in page.texts if tag == "h2"] == [
+        "Findings",
+        "How well factors are known",
+        "Beside the published table",
+        "What is trained on",
+        "Predicted against true",
+        "Is one factor lost, or all?",
+        "Which factor costs most",
+        "Towards the mean",
+        "Do models fail alike?",
+        "Does disentanglement help?",
+        "How far beyond?",
+        "Budget",
+    ]
+
+
+def test_verdicts_stand_with_their_numbers_and_rules(page):
+    cells = [words for tag, words in page.texts if tag == "td"]
+    assert cells.count("holds") >= 4
+    assert any(words.startswith("median R² over models: random 0.") for words in cells)
+    assert "median over models above 0.8 on random, and 0.1 above the mean of the others" in cells
+    # Statements are for data with published numbers alone.
+    assert sum("published models" in words for words in cells) == 2
+
+
+def test_published_cells_stand_under_measured_ones(page):
+    small = [words for tag, words in page.texts if tag == "small"]
+    assert "[53.3 ± 10.4]" in small  # the CNN on the composition of dSprites-90
+    assert "[78.4 ± 0.5]" in small
+
+
+def test_every_chart_says_its_numbers_in_words(page, runs):
+    labels = [a["aria-label"] for a in page.all("svg") if a.get("role") == "img"]
+    scores = next(words for words in labels if words.startswith("R² by model and split on mini-sprites"))
+    mlp = [run for run in runs if (run.data, run.split, run.model.name) == ("mini-sprites", "random", "MLP")]
+    mean = sum(run.answers().scores.mean for run in mlp) / len(mlp)
+    assert f"MLP random {mean:.2f}".rstrip("0") in scores
+    assert sum(words.startswith("extrapolation: ") for words in labels) == 2
+    assert sum("predicted against true" in words for words in labels) == 2 * 5 * 3  # data, models, split factors
+
+
+def test_baselines_are_drawn_beside_the_models(page):
+    named = [words for tag, words in page.texts if tag == "text"]
+    for name in ("constant", "training mean", "clamped truth"):
+        assert named.count(name) == 2
+
+
+def test_names_of_models_stay_text(runs):
+    evil = Model("<script>alert(1)</script>", "supervised")
+    renamed = [dataclasses.replace(run, model=evil) if run.model.name == "CNN" else run for run in runs]
+    text = _page(tabulate("evil", renamed))
+    check_page(text)
+    assert "<script>alert" not in text
+
+
+def test_a_benchmark_of_random_splits_alone_leaves_out_what_it_cannot_show(runs):
+    alone = tabulate("random", [run for run in runs if run.split == "random" and run.data == "mini-sprites"])
+    headings = [words for tag, words in check_page(_page(alone)).texts if tag == "h2"]
+    assert "Predicted against true" not in headings
+    assert "Towards the mean" not in headings
+    assert headings[0] == "Findings"
+
+
+def test_no_part_is_wider_than_a_phone(visit, text, tmp_path):
+    (tmp_path / "page.html").write_text(text)
+    for dark in (False, True):
+        page = visit((tmp_path / "page.html").as_uri(), width=390, dark=dark)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    wide = visit((tmp_path / "page.html").as_uri(), width=1280)
+    drawn = wide.evaluate("[...document.querySelectorAll('svg image')].map(i => i.getBoundingClientRect().width)")
+    assert len(drawn) == 4 * (3 + 6)  # splits, pairs of the three and four factors that are split
+    assert min(drawn) > 20
