@@ -5,14 +5,15 @@ import dataclasses
 import numpy as np
 import polars as pl
 import pytest
-from benchmark_toys import MODELS, toy_runs
 
-from unbraid.data import SPLITS
+from benchmark_toys import MODELS, toy_runs
+from unbraid.data import SPLITS, load
 from unbraid.errors import UsageError
-from unbraid.generalization import published, published_models
+from unbraid.generalization import published, published_models, space_of, targets
 from unbraid.study.generalization import (
     BENCHMARKS,
     Trained,
+    benchmark,
     beside_published,
     judge_findings,
     judge_statements,
@@ -32,47 +33,47 @@ def runs(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def benchmark(runs):
+def toy(runs):
     return tabulate("toy", runs)
 
 
-def test_every_run_has_a_row_of_scores_and_every_split_its_baselines(benchmark, runs):
-    assert len(benchmark.scores) == len(runs) == 4 * len(MODELS) * 3
-    assert benchmark.models("mini-sprites") == ["BetaVAE", "SlowVAE", "MLP", "CNN", "ResNet, small"]
-    assert benchmark.splits("mini-sprites") == list(SPLITS)
-    assert len(benchmark.baselines) == 4 * 3
+def test_every_run_has_a_row_of_scores_and_every_split_its_baselines(toy, runs):
+    assert len(toy.scores) == len(runs) == 4 * len(MODELS) * 3
+    assert toy.models("mini-sprites") == ["BetaVAE", "SlowVAE", "MLP", "CNN", "ResNet, small"]
+    assert toy.splits("mini-sprites") == list(SPLITS)
+    assert len(toy.baselines) == 4 * 3
     # The CNN is the clamped truth with noise of 0.05 x 0.3: R² is that of the baseline but for 0.015² / variance.
-    clamp = benchmark.baselines.filter((pl.col("baseline") == "clamp") & (pl.col("split") == "extrapolation"))["r2"][0]
-    cnn = benchmark.chosen.filter((pl.col("model") == "CNN") & (pl.col("split") == "extrapolation"))["r2"].mean()
+    clamp = toy.baselines.filter((pl.col("baseline") == "clamp") & (pl.col("split") == "extrapolation"))["r2"][0]
+    cnn = toy.chosen.filter((pl.col("model") == "CNN") & (pl.col("split") == "extrapolation"))["r2"].mean()
     assert cnn == pytest.approx(clamp, abs=0.02)
 
 
-def test_findings_of_models_that_stay_inside_the_seen_range(benchmark):
-    found = {one.name: one.verdict for one in judge_findings(benchmark)}
+def test_findings_of_models_that_stay_inside_the_seen_range(toy):
+    found = {one.name: one.verdict for one in judge_findings(toy)}
     assert found["a"].word == "holds"  # compositions are lost by design, values beyond the range are clamped
     assert found["b"].word == "holds"  # the others are as good as on the random split
     assert found["d2"].word == "holds"  # read-outs have more noise than the CNN
     assert found["d1"].numbers["Spearman"] > 0
     assert "percent" in found["c"].numbers
     assert found["c"].numbers["percent"] > 80
-    assert all(one.rule and one.text for one in judge_findings(benchmark))
+    assert all(one.rule and one.text for one in judge_findings(toy))
 
 
-def test_one_seed_decides_nothing_and_a_missing_split_cannot_say(benchmark):
-    alone = benchmark.without([1, 2])
+def test_one_seed_decides_nothing_and_a_missing_split_cannot_say(toy):
+    alone = toy.without([1, 2])
     assert {one.verdict.word for one in judge_findings(alone)} <= {"undecided", "cannot say"}
-    without = dataclasses.replace(benchmark, scores=benchmark.scores.filter(pl.col("split") != "random"))
+    without = dataclasses.replace(toy, scores=toy.scores.filter(pl.col("split") != "random"))
     assert judge_findings(without)[0].verdict.word == "cannot say"
     assert "random split" in judge_findings(without)[0].verdict.sentence
 
 
-def test_similarity_has_every_pair_of_runs_once_each_way_and_the_truth(benchmark):
-    table = benchmark.similarity
+def test_similarity_has_every_pair_of_runs_once_each_way_and_the_truth(toy):
+    table = toy.similarity
     count = len(MODELS) * 3
     assert len(table) == (count + 1) ** 2 - (count + 1)
     own = table.filter((pl.col("first") == "CNN") & (pl.col("second") == "CNN"))
     assert own.select("first_seed", "second_seed").filter(pl.col("first_seed") == pl.col("second_seed")).is_empty()
-    left = benchmark.without([0]).similarity
+    left = toy.without([0]).similarity
     assert 0 not in set(left["first_seed"]) | set(left["second_seed"])
     assert "truth" in set(left["first"])
 
@@ -98,7 +99,7 @@ def test_the_published_tables_say_what_the_statements_say(data, random, extrapol
 
 
 @pytest.mark.parametrize("data", ["dsprites", "shapes3d"])
-def test_the_published_numbers_fulfil_their_own_statements(data, benchmark):
+def test_the_published_numbers_fulfil_their_own_statements(data, toy):
     about = {"data": data, "kind": "supervised", "strength": None, "index": 0, "selected": True}
     rows = [
         {**about, "split": split, "model": model, "seed": seed, "r2": published(data, split, model).mean / 100}
@@ -106,8 +107,8 @@ def test_the_published_numbers_fulfil_their_own_statements(data, benchmark):
         for model in published_models()
         for seed in range(3)
     ]
-    schema = {name: kind for name, kind in benchmark.scores.schema.items() if name in rows[0]}
-    printed = dataclasses.replace(benchmark, scores=pl.DataFrame(rows, schema=schema))
+    schema = {name: kind for name, kind in toy.scores.schema.items() if name in rows[0]}
+    printed = dataclasses.replace(toy, scores=pl.DataFrame(rows, schema=schema))
     assert [one.verdict.word for one in judge_statements(printed)] == ["holds"] * 3
 
 
@@ -186,3 +187,25 @@ def test_a_trained_run_names_the_columns_of_its_tables():
     run = Trained(3, "x", "random", model, 4.0, 1, None)
     assert run.about["model"] == "BetaVAE"
     assert run.about["strength"] == 4.0
+
+
+def test_own_makers_of_models_go_through_the_benchmark(tmp_path):
+    whole = load("mini-sprites")
+    space, seen = space_of(whole), []
+
+    def exact(train, seed):
+        """Knows every image by heart, also those it was not given."""
+        seen.append((train.side.kind, seed))
+        every = np.arange(len(whole))
+        known = {image.tobytes(): row for image, row in zip(whole.images(every), whole.factors(every), strict=True)}
+        return lambda images: targets(np.stack([known[image.tobytes()] for image in images]), space)
+
+    found = benchmark({"exact": exact}, "mini-sprites", out=tmp_path, splits=("random", "extrapolation"), seeds=2)
+    assert seen == [("random", 0), ("random", 1), ("extrapolation", 0), ("extrapolation", 1)]
+    assert found.scores["r2"].to_list() == [1.0] * 4
+    assert found.towards["below"].to_list() == [1.0] * 2  # not beyond the truth, but for rounding
+    assert len(list(tmp_path.glob("*.parquet"))) == 4
+    with pytest.raises(UsageError, match="did you mean 'random'"):
+        benchmark({"exact": exact}, "mini-sprites", out=tmp_path, splits=("randm",))
+    with pytest.raises(UsageError, match="models is empty"):
+        benchmark({}, "mini-sprites", out=tmp_path)

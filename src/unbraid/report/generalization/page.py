@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 
 from unbraid.errors import UsageError
@@ -17,16 +18,25 @@ from unbraid.study import Coverage, StudyFolder, coverage, open_study
 from unbraid.study.generalization import BENCHMARKS, Benchmark, collect
 from unbraid.training import INFO
 
-__all__ = ["benchmark_page", "write_benchmark"]
+__all__ = ["benchmark_page", "tables_page", "write_benchmark"]
 
 
-def write_benchmark(path: str | Path, out: str | Path | None = None, found: Benchmark | None = None) -> Path:
-    """Write the page about a benchmark's folder; ``report.html`` in it unless ``out`` is given."""
-    folder = Path(path)
-    target = Path(out) if out is not None else folder / "report.html"
+def write_benchmark(
+    source: str | Path | Benchmark, out: str | Path | None = None, found: Benchmark | None = None
+) -> Path:
+    """Write the page about a benchmark: its folder (then ``report.html`` in it unless ``out`` is given), or tables.
+
+    ``found`` are the tables of the folder, if they were collected before.
+    """
+    if isinstance(source, Benchmark):
+        if out is None:
+            raise UsageError("out is missing: tables have no folder to write their page to")
+        text = tables_page(source)
+    else:
+        text = benchmark_page(Path(source), found)
+    target = Path(source) / "report.html" if out is None and not isinstance(source, Benchmark) else Path(out or "")
     if target.is_dir():
         target = target / "report.html"
-    text = benchmark_page(folder, found)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         write_text(target, text)
@@ -36,25 +46,29 @@ def write_benchmark(path: str | Path, out: str | Path | None = None, found: Benc
 
 
 def benchmark_page(path: Path, found: Benchmark | None = None) -> str:
-    """The HTML of a benchmark's report."""
+    """The HTML about the folder of a benchmark."""
     folder = open_study(path)
-    benchmark = collect(folder) if found is None else found
-    covered = coverage(folder)
+    benchmark, covered = collect(folder) if found is None else found, coverage(folder)
     made_by = _command(folder, "generalize", "report", str(path))
-    lead = [_tiles(folder, covered, benchmark), gaps(_gaps(folder, covered))]
+    measured = ("runs measured", f"{covered.count('evaluated'):,}", f"of {len(folder.study):,}")
+    lead = [_tiles([measured, *tile_numbers(benchmark)]), gaps(_gaps(folder, covered))]
     parts = [*sections(benchmark), _reproduce(folder, made_by)]
-    about = f"{path}: which factors models know on images that they were not trained on"
-    return page(f"Generalisation benchmark {folder.study.name}", about, lead, parts, made_by)
+    return page(f"Generalisation benchmark {benchmark.name}", f"{path}: {_ABOUT}", lead, parts, made_by)
 
 
-def _tiles(folder: StudyFolder, found: Coverage, benchmark: Benchmark) -> Html:
-    measured = found.count("evaluated")
-    shown = [("runs measured", f"{measured:,}", f"of {len(folder.study):,}"), *tile_numbers(benchmark)]
-    return tag(
-        "ul",
-        [tag("li", tag("span", name), tag("b", value), tag("small", extra)) for name, value, extra in shown],
-        class_="tiles",
-    )
+def tables_page(benchmark: Benchmark) -> str:
+    """The HTML about a benchmark that was made in Python."""
+    made_by = "unbraid.report.generalization.write_benchmark"
+    title = f"Generalisation benchmark {benchmark.name}"
+    return page(title, _ABOUT, _tiles(tile_numbers(benchmark)), sections(benchmark), made_by)
+
+
+_ABOUT = "which factors models know on images that they were not trained on"
+
+
+def _tiles(shown: Sequence[tuple[str, str, str]]) -> Html:
+    items = [tag("li", tag("span", name), tag("b", value), tag("small", extra)) for name, value, extra in shown]
+    return tag("ul", items, class_="tiles")
 
 
 def _gaps(folder: StudyFolder, found: Coverage) -> list[Gap]:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from unbraid.lazy import lazily
 
 if TYPE_CHECKING:
-    from unbraid.study.generalization.benchmark import Benchmark as Benchmark
     from unbraid.study.generalization.beside import beside_published as beside_published
     from unbraid.study.generalization.beside import imitates as imitates
     from unbraid.study.generalization.findings import Finding as Finding
@@ -20,9 +19,11 @@ if TYPE_CHECKING:
     from unbraid.study.generalization.models import Model as Model
     from unbraid.study.generalization.models import model_of as model_of
     from unbraid.study.generalization.names import TABLES as TABLES
+    from unbraid.study.generalization.own import benchmark as benchmark
     from unbraid.study.generalization.presets import BENCHMARKS as BENCHMARKS
     from unbraid.study.generalization.presets import left_out as left_out
     from unbraid.study.generalization.presets import read_benchmark as read_benchmark
+    from unbraid.study.generalization.results import Benchmark as Benchmark
     from unbraid.study.generalization.statements import judge_statements as judge_statements
     from unbraid.study.generalization.tables import BINS as BINS
     from unbraid.study.generalization.tables import collect as collect
@@ -35,13 +36,14 @@ if TYPE_CHECKING:
 _HOMES = {
     "BENCHMARKS": "presets",
     "BINS": "tables",
-    "Benchmark": "benchmark",
+    "Benchmark": "results",
     "Finding": "findings",
     "KINDS": "models",
     "Model": "models",
     "STANDS_FOR": "models",
     "TABLES": "names",
     "Trained": "trained",
+    "benchmark": "own",
     "beside_published": "beside",
     "collect": "tables",
     "imitates": "beside",

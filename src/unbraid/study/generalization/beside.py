@@ -6,8 +6,8 @@ import polars as pl
 
 from unbraid.data import SPLITS
 from unbraid.generalization import published
-from unbraid.study.generalization.benchmark import Benchmark
 from unbraid.study.generalization.models import STANDS_FOR
+from unbraid.study.generalization.results import Benchmark
 
 __all__ = ["beside_published", "imitates"]
 

@@ -11,7 +11,7 @@ import polars as pl
 from unbraid.errors import UsageError
 from unbraid.evaluation import Verdict
 from unbraid.study.analysis import Above, Below, Condition, without_seeds
-from unbraid.study.generalization.benchmark import Benchmark
+from unbraid.study.generalization.results import Benchmark
 
 __all__ = ["Finding", "Judged", "judge", "judge_findings", "split_means"]
 

@@ -11,9 +11,9 @@ from unbraid.data import SPLITS
 from unbraid.errors import UsageError
 from unbraid.generalization import published, published_models
 from unbraid.study.analysis import Above, Below, Condition
-from unbraid.study.generalization.benchmark import Benchmark
 from unbraid.study.generalization.findings import Finding, Judged, judge, split_means
 from unbraid.study.generalization.models import STANDS_FOR
+from unbraid.study.generalization.results import Benchmark
 
 __all__ = ["hardest", "judge_statements", "published_means"]
 

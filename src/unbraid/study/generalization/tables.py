@@ -13,8 +13,8 @@ from unbraid.errors import UsageError
 from unbraid.generalization import Answers, similarity
 from unbraid.paths import quoted
 from unbraid.study.folder import StudyFolder
-from unbraid.study.generalization.benchmark import SCHEMAS, Benchmark
 from unbraid.study.generalization.names import TABLES
+from unbraid.study.generalization.results import SCHEMAS, Benchmark
 from unbraid.study.generalization.selection import selected
 from unbraid.study.generalization.trained import Trained, trained_runs
 
@@ -92,7 +92,11 @@ def _analysed(answers: Answers) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     share = answers.towards_mean()["share"].to_numpy()
     if len(share):
         counts = np.histogram(np.minimum(share, BINS[-1] - 1e-9), BINS)[0]
-        said = {"below": float((share <= 1).mean()), "median": float(np.median(share)), "mean": float(share.mean())}
+        said = {
+            "below": float((share <= 1 + 1e-9).mean()),
+            "median": float(np.median(share)),
+            "mean": float(share.mean()),
+        }
         yield "towards", [{**said, "images": len(share), "counts": counts.tolist()}]
 
 
