@@ -3,11 +3,15 @@
 import difflib
 from collections.abc import Iterable
 
-__all__ = ["UsageError", "unknown_name"]
+__all__ = ["UsageError", "UsageWarning", "unknown_name"]
 
 
 class UsageError(ValueError):
     """Something the caller can mend. The command line prints it without a traceback."""
+
+
+class UsageWarning(UserWarning):
+    """Something the caller should know of a result. The command line prints it as one line."""
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str], hint: str = "") -> UsageError:

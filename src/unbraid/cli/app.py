@@ -35,7 +35,7 @@ from unbraid.cli.sparse_theory import (
     theory_rotation,
 )
 from unbraid.cli.study import study_report, study_run, study_status
-from unbraid.cli.surroundings import check_text, in_one_line, tolerant_streams
+from unbraid.cli.surroundings import check_text, in_one_line, plain_warnings, tolerant_streams
 from unbraid.cli.theory import theory_impossibility
 from unbraid.cli.theory_inspect import theory_beta_range, theory_inspect, theory_theorem
 from unbraid.cli.theory_perturb import theory_eigen, theory_perturb
@@ -122,6 +122,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit code (2 for something the user can mend)."""
     words = list(sys.argv[1:] if argv is None else argv)
     tolerant_streams()
+    with plain_warnings():
+        return _run(words)
+
+
+def _run(words: list[str]) -> int:
     try:
         check_text(words)
         words = _gather_lists(_import_plugins(words))

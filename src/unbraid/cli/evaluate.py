@@ -128,7 +128,6 @@ def _evaluate_run(
     again: bool,
     quiet: bool,
 ) -> dict[str, Any]:
-    from unbraid.data import load
     from unbraid.evaluation import Disentanglement, Summary, measure, representations_of
     from unbraid.files import write_json
     from unbraid.metrics import METRICS, allowed_metrics, impossible_metrics
@@ -136,7 +135,7 @@ def _evaluate_run(
     from unbraid.training import open_run
 
     run = open_run(path)
-    dataset = load(data) if data else run.data()
+    dataset = run.data(data)
     impossible: dict[str, str] = {}
     scored = next((one.representations for one in asked if isinstance(one, Disentanglement)), ())
     if scored and representations_of(run):
@@ -236,7 +235,6 @@ def _compare(
     paths: Sequence[Path], asked: Sequence[Measure], data: str | None, seed: int, results: list[Any], quiet: bool
 ) -> None:
     """Ask the group measures of those runs that differ in the seed alone."""
-    from unbraid.data import load
     from unbraid.evaluation import GroupMeasure, group_runs, measure_group
     from unbraid.files import write_json
     from unbraid.training import open_run
@@ -247,7 +245,7 @@ def _compare(
     runs = [open_run(path) for path in paths]
     for group in group_runs(runs):
         members = [runs[position] for position in group]
-        dataset = load(data) if data else members[0].data()
+        dataset = members[0].data(data)
         for one in compared:
             if not all(one.applies(run, dataset) for run in members):
                 continue

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import re
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any, cast
 
-from unbraid.errors import UsageError
+from unbraid.errors import UsageError, UsageWarning
 from unbraid.files import FULL, no_room
 from unbraid.paths import check_path
 
-__all__ = ["check_text", "in_one_line", "tolerant_streams"]
+__all__ = ["check_text", "in_one_line", "plain_warnings", "tolerant_streams"]
 
 NO_NUMBER = re.compile("[+-]?(nan|inf|infinity)", re.IGNORECASE)
 PATHS = ("--out", "--data", "--start", "--plugin")
@@ -24,6 +27,24 @@ def tolerant_streams() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper) and stream.encoding.lower().replace("-", "") != "utf8":
             stream.reconfigure(errors="replace")
+
+
+@contextlib.contextmanager
+def plain_warnings() -> Iterator[None]:
+    """Let what users should know of a result be one line, told once, without the place in the source it comes from."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", UsageWarning)
+        usual, told = warnings.showwarning, set[str]()
+
+        def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+            if not issubclass(category, UsageWarning):
+                usual(message, category, *place, **more)
+            elif str(message) not in told:
+                told.add(str(message))
+                print(f"unbraid: note: {message}", file=sys.stderr)
+
+        warnings.showwarning = cast("Any", show)
+        yield
 
 
 def check_text(words: Sequence[str]) -> None:

@@ -112,13 +112,13 @@ def _of_sources(dimensions: int, matrix: Any, marginals: str, options: _Options)
 def _of_run(path: Path, data: str | None, matrix: Any, marginals: Any, options: _Options) -> dict[str, Any]:
     import numpy as np
 
-    from unbraid.data import counter_rng, load
+    from unbraid.data import counter_rng
     from unbraid.metrics import evaluate
     from unbraid.theory import DependenceWarning, check, entangle
     from unbraid.training import open_run
 
     run = open_run(path)
-    dataset = load(data) if data else run.data()
+    dataset = run.data(data)
     rng = counter_rng(options.seed, 0)
     images = dataset.images(dataset.sample_index(options.points, rng), rng)
     codes = run.encode(images)

@@ -45,14 +45,13 @@ def theory_inspect(
         json: Print the result as JSON.
     """
     check_folder(run, "run")
-    from unbraid.data import load
     from unbraid.files import write_json
     from unbraid.report.theory import draw_inspection
     from unbraid.theory import inspect_run
     from unbraid.training import open_run
 
     opened = open_run(run)
-    dataset = opened.data() if data is None else load(data)
+    dataset = opened.data(data)
     found = inspect_run(opened, dataset, images=images, jacobians=jacobians, output=output, seed=seed)
     folder = run if out is None else out
     make_folders(folder)

@@ -153,12 +153,11 @@ def theory_eigen(
         json: Print the result as JSON.
     """
     check_folder(run, "run")
-    from unbraid.data import load
     from unbraid.report.theory import eigen_traversal, save_eigen
     from unbraid.training import open_run
 
     opened = open_run(run)
-    dataset = load(data) if data else opened.data()
+    dataset = opened.data(data)
     found = eigen_traversal(
         opened, dataset, rows=rows, values=values, reach=reach, images=images, start=start, seed=seed
     )

@@ -54,6 +54,8 @@ def theory_planes(
     if len(opened) < 2:
         raise UsageError(f"planes compares at least two runs, got {len(opened)}")
     data = opened[0].data()
+    for run in opened[1:]:
+        run.check_data(data)
     names = [name.strip() for name in factors.split(",")]
     if len(names) != 2:
         raise UsageError(f"factors must be two names, as in wall_hue,orientation; got {factors!r}")

@@ -44,12 +44,11 @@ def traverse_command(
     """
     check_folder(run, "run")
     check_data(data)
-    from unbraid.data import load
     from unbraid.report import save_animation, save_grid, traverse
     from unbraid.training import open_run
 
     opened = open_run(run)
-    dataset = load(data) if data else opened.data()
+    dataset = opened.data(data)
     found = traverse(
         opened, dataset, kind=kind, values=values, reach=reach, image=image, active_only=active_only, seed=seed
     )

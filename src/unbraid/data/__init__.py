@@ -22,7 +22,7 @@ from unbraid.data.sets.synthetic import SyntheticLinear, SyntheticNonlinear, lin
 from unbraid.data.sets.variants import colored, noisy, scream
 from unbraid.data.space import FactorSpace, SubSpace
 from unbraid.data.splits.side import Side, SplitPart
-from unbraid.data.splits.split import Split, split
+from unbraid.data.splits.split import Split, grid_hash, split
 from unbraid.data.splits.value_sets import KINDS as SPLITS
 from unbraid.data.stream import (
     Batch,
@@ -94,6 +94,7 @@ __all__ = [
     "from_npz",
     "from_vectors",
     "get_stream",
+    "grid_hash",
     "is_path",
     "latent_pairs",
     "linear_map",

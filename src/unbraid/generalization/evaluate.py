@@ -163,6 +163,8 @@ def predict_part(
 
 def _ask(predict: Run | Callable[[np.ndarray], Any], data: Dataset, index: np.ndarray, seed: int) -> Asked:
     function = _function(predict)
+    if hasattr(predict, "check_data"):
+        predict.check_data(data)  # a run knows on which split it was trained
     space, rng = space_of(data), np.random.default_rng(seed)
     said = np.empty((len(index), len(space.names)))
     for start in range(0, len(index), BLOCK):

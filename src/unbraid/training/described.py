@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from unbraid.data import Dataset, Side, counter_rng
-from unbraid.errors import UsageError
+from unbraid.data import Dataset, Side, counter_rng, grid_hash
+from unbraid.errors import UsageError, UsageWarning
 from unbraid.objectives import Problem
 
 __all__ = ["check_split", "describe_data", "differences", "problem_of"]
@@ -63,9 +64,25 @@ def describe_data(dataset: Dataset) -> dict[str, Any]:
 
 
 def check_split(trained: dict[str, Any], dataset: Dataset, path: Path) -> None:
-    """Refuse a side of another split of the grid on one of which a run was trained: it may have seen these images."""
+    """Refuse a side of another split of the grid on one of which a run was trained: it may have seen these images.
+
+    A run that was trained on such images without a split may be looked at on any side; on one that others are not
+    trained on there is a warning, since it is no test for this run.
+    """
     seen, side = trained.get("split"), dataset.side
-    if seen is None or side is None or side.grid != seen["grid"] or side.hash == seen["hash"]:
+    if side is None:
+        return
+    if seen is None:
+        if side.side != "train" and _of_the_same(trained, dataset, side):
+            warnings.warn(
+                f"{path} was trained without a split, so that it may have been trained on images of {dataset.name!r}, "
+                f"the {side.side} side of {side.kind}: what it makes of them is no test. For one, train on the "
+                f"training side (on the command line: --data NAME:split={side.kind})",
+                UsageWarning,
+                stacklevel=3,
+            )
+        return
+    if side.grid != seen["grid"] or side.hash == seen["hash"]:
         return
     first, second = (kind if seed is None else f"{kind} (seed {seed})" for kind, seed in _named(seen, side))
     raise UsageError(
@@ -73,6 +90,15 @@ def check_split(trained: dict[str, Any], dataset: Dataset, path: Path) -> None:
         f"({side.hash}): images of its test side may have been trained on. Take the test side of the same split (on "
         f"the command line: --data NAME:split={seen['kind']},side=test), or the whole data set"
     )
+
+
+def _of_the_same(trained: dict[str, Any], dataset: Dataset, side: Side) -> bool:
+    """Whether images of a side may be among those of a record: by the name of both, or by the grid of their factors."""
+    recipe, now = trained["recipe"], dataset.recipe
+    if recipe is not None and now is not None and recipe["name"] == now.name:
+        return True
+    grid = {"names": list(trained["factor_names"]), "sizes": list(trained["factor_sizes"] or ())}
+    return side.grid == grid_hash(grid)
 
 
 def _named(seen: dict[str, Any], side: Side) -> list[tuple[str, int | None]]:

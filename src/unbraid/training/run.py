@@ -154,8 +154,15 @@ class Run:
         """Whether training reached its budget."""
         return self.info["status"] == "finished"
 
-    def data(self) -> Dataset:
-        """The data set it was trained on, loaded again by its recipe; refused if it is no longer the same."""
+    def data(self, name: str | None = None) -> Dataset:
+        """The data set it was trained on, loaded again by its recipe; refused if it is no longer the same.
+
+        Or one by name, to look at the run there; refused if it is a side of another split, see :meth:`check_data`.
+        """
+        if name is not None:
+            chosen = load(name)
+            self.check_data(chosen)
+            return chosen
         recipe = self.info["data"]["recipe"]
         if recipe is None:
             raise UsageError(
@@ -178,7 +185,10 @@ class Run:
         return data
 
     def check_data(self, data: Dataset) -> None:
-        """Refuse to be measured on a side of another split than the one it was trained on, of the same grid."""
+        """Refuse to be looked at on a side of another split than the one it was trained on, of the same grid.
+
+        Warns (:class:`unbraid.errors.UsageWarning`) where a test side may have been trained on, for want of a split.
+        """
         check_split(self.info["data"], data, self.path)
 
     def history(self) -> polars.DataFrame:

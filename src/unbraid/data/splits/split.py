@@ -171,7 +171,7 @@ class Split:
     def _part(self, side: str, indices: Indices | None) -> SplitPart:
         if indices is None or not len(indices):
             raise UsageError(f"the {side} side of {self!r} holds no image; choose other values")
-        record = Side(self.kind, side, self.hash, _digest(self.cells.describe()), self.seed)
+        record = Side(self.kind, side, self.hash, grid_hash(self.cells.describe()), self.seed)
         part = SplitPart(self.data, indices, record, self._recipe(side))
         part.split = self
         return part
@@ -204,6 +204,11 @@ def _checked(seed: int) -> int:
     if not isinstance(seed, int | np.integer) or seed < 0:
         raise UsageError(f"the seed of a split must be an integer from 0, got {seed!r}")
     return int(seed)
+
+
+def grid_hash(cells: Mapping[str, Any]) -> str:
+    """Of a grid by ``names`` and ``sizes`` of its factors, as :class:`Side` holds it."""
+    return _digest(dict(cells))
 
 
 def _digest(about: Any) -> str:

@@ -53,11 +53,15 @@ def run_site(
     """The explorer of a run folder, on another data set than its own if one is given."""
     check_exporter()
     try:
-        _ = open_run(path, device="cpu").model
+        run = open_run(path, device="cpu")
+        _ = run.model
     except WrongWeights:
         raise
     except UsageError:
         pass  # the page says what is missing
+    else:
+        if data is not None:
+            run.check_data(data)
 
     def load_data(run: Run) -> ImageDataset:
         return run.data() if data is None else data

@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from unbraid.data import ImageDataset, counter_rng, load
+from unbraid.data import ImageDataset, counter_rng
 from unbraid.errors import UsageError
 from unbraid.evaluation import ACTIVE
 from unbraid.metrics import METRICS, Score, evaluate
@@ -145,7 +145,7 @@ def _open(found: Look, choices: Choices) -> Run | None:
         return None
     try:
         run = open_run(folder.path)
-        found.dataset = load(choices.data) if choices.data else run.data()
+        found.dataset = run.data(choices.data)
     except UsageError as error:
         remedy = f"{folder.report} --data NAME"
         folder.gaps.append(Gap("everything that needs the data", str(error), remedy))
