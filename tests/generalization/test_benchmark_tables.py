@@ -15,6 +15,7 @@ from unbraid.study.generalization import (
     Trained,
     benchmark,
     beside_published,
+    disentanglement_correlations,
     judge_findings,
     judge_statements,
     left_out,
@@ -57,6 +58,19 @@ def test_findings_of_models_that_stay_inside_the_seen_range(toy):
     assert "percent" in found["c"].numbers
     assert found["c"].numbers["percent"] > 80
     assert all(one.rule and one.text for one in judge_findings(toy))
+
+
+def test_disentanglement_and_read_outs_are_correlated_cell_by_cell(toy):
+    # Read-outs with less noise were made of more disentangled codes: the order of models is the same in both.
+    table = disentanglement_correlations(toy)
+    assert table.select("data", "split", "runs").rows() == [
+        *(("mini-sprites", split, 6) for split in SPLITS),
+        ("mini-sprites", "all", 24),
+    ]
+    assert table.filter(pl.col("split") != "all")["pearson"].min() > 0.9
+    assert table["p"].is_between(0, 1).all()
+    without = toy.scores.with_columns(dci=pl.lit(None, pl.Float64))
+    assert disentanglement_correlations(dataclasses.replace(toy, scores=without)).is_empty()
 
 
 def test_one_seed_decides_nothing_and_a_missing_split_cannot_say(toy):

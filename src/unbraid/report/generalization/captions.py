@@ -17,11 +17,11 @@ CAPTIONS = {
         leaves out values in between, extrapolation the highest ones."""
     ),
     "scores": _text(
-        """Mean R² over factors on images that were not trained on, with the variance of the whole grid; whiskers
-        are one standard deviation over seeds. Look for models whose marks of the systematic splits come near
-        that of the random one. The thin line in a mark's lane is the clamped truth of its split: a model that is
-        perfect where it was trained and never leaves the range it saw. Lines at the bottom are predictors that
-        look at no image."""
+        """Mean R² over factors on images that were not trained on, with the variance of the whole grid; whiskers are
+        one standard deviation over seeds. Look for models whose marks of the systematic splits come near that of
+        the random one. The thin line in a mark's lane is the clamped truth of its split: a model that is perfect
+        where it was trained and never leaves the range it saw. Lines at the bottom are predictors that look at no
+        image."""
     ),
     "published": _text(
         """R² × 100, mean ± standard deviation over seeds (n − 1), and in brackets what was published, after 500,000
@@ -39,8 +39,8 @@ CAPTIONS = {
         roughly what could be reached."""
     ),
     "attribution": _text(
-        """Mean R² over all factors on images in which this factor alone has an unseen value (extrapolation), a
-        point per supervised model and seed, the line is the median. The factor at the top costs most."""
+        """Mean R² over all factors on images in which this factor alone has an unseen value (extrapolation), a point
+        per supervised model and seed, the line is the median. The factor at the top costs most."""
     ),
     "towards": _text(
         """Where predictions of unseen values lie between the training mean (0) and the truth (1), all supervised
@@ -54,13 +54,15 @@ CAPTIONS = {
         MPI3D."""
     ),
     "disentanglement": _text(
-        """A point per run with a read-out on its frozen codes. A cloud that rises to the right means that runs
-        whose codes came apart are read better. Published over all data sets: rank correlation 0.67."""
+        """A point per run with a read-out on its frozen codes; disentanglement is that of training images. A cloud
+        that rises to the right means that runs whose codes came apart are read better. Published over all data
+        sets: rank correlation 0.67."""
     ),
     "trust": _text(
         """How much of the way beyond the seen values a model can be believed, in percent of the steps that the split
-        asks for (in brackets), mean over seeds: up to there, half of its errors stay below the 95 % quantile of its
-        errors inside. 0: not one step beyond. Mind that a model with large errors inside is soon believed outside."""
+        asks for (in brackets), mean over seeds: up to there, half of its errors stay below the 95 % quantile of
+        its errors inside. 0: not one step beyond. Mind that a model with large errors inside is soon believed
+        outside."""
     ),
     "errors": _text(
         """What the squared error at unseen values is made of, mean over supervised models: shrinkage towards the
@@ -72,8 +74,8 @@ CAPTIONS = {
         intervals over seeds of the numbers that decide; where a limit lies inside, it is undecided."""
     ),
     "statements": _text(
-        """What the published tables say, held against this benchmark, data set by data set. A no at small budgets
-        is a question, not a refutation."""
+        """What the published tables say, held against this benchmark, data set by data set. A no at small budgets is
+        a question, not a refutation."""
     ),
     "budget": _text(
         """What every row was trained with. Published: 500,000 steps of Adam with batches of 64, 10 seeds for models

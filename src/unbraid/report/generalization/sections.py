@@ -23,6 +23,7 @@ from unbraid.study.generalization import (
     Finding,
     Trained,
     beside_published,
+    disentanglement_correlations,
     imitates,
     judge_findings,
     judge_statements,
@@ -192,7 +193,10 @@ def _disentanglement(benchmark: Benchmark) -> Section | None:
     if not made:
         return None
     names = list(dict.fromkeys(s for data in benchmark.data for s in benchmark.splits(data)))
-    shown = figure(CAPTIONS["disentanglement"], legend_of(names), _grid(made))
+    table = disentanglement_correlations(benchmark)
+    columns = ["data", "split", "runs", "Pearson", "Spearman", "p of Spearman"]
+    beside = data_table(columns, table.rows(), "Correlation of DCI and R²") if len(table) else None
+    shown = figure(CAPTIONS["disentanglement"], legend_of(names), _grid(made), beside)
     return section("Does disentanglement help?", shown, short="Disentanglement")
 
 

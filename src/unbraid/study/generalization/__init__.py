@@ -12,6 +12,9 @@ from unbraid.lazy import lazily
 if TYPE_CHECKING:
     from unbraid.study.generalization.beside import beside_published as beside_published
     from unbraid.study.generalization.beside import imitates as imitates
+    from unbraid.study.generalization.disentanglement import (
+        disentanglement_correlations as disentanglement_correlations,
+    )
     from unbraid.study.generalization.findings import Finding as Finding
     from unbraid.study.generalization.findings import judge_findings as judge_findings
     from unbraid.study.generalization.models import KINDS as KINDS
@@ -46,6 +49,7 @@ _HOMES = {
     "benchmark": "own",
     "beside_published": "beside",
     "collect": "tables",
+    "disentanglement_correlations": "disentanglement",
     "imitates": "beside",
     "judge_findings": "findings",
     "judge_statements": "statements",

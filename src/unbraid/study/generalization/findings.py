@@ -11,6 +11,7 @@ import polars as pl
 from unbraid.errors import UsageError
 from unbraid.evaluation import Verdict
 from unbraid.study.analysis import Above, Below, Condition, without_seeds
+from unbraid.study.generalization.disentanglement import disentanglement_correlations
 from unbraid.study.generalization.results import Benchmark
 
 __all__ = ["Finding", "Judged", "judge", "judge_findings", "split_means"]
@@ -118,15 +119,14 @@ def _matrix(benchmark: Benchmark) -> dict[tuple[str, str], float]:
 
 
 def _disentangled(benchmark: Benchmark) -> Judged:
-    from scipy.stats import pearsonr, spearmanr
-
-    rows = benchmark.scores.filter(pl.col("kind") == "read-out").drop_nulls("dci")
-    if len(rows) < 4 or rows["dci"].n_unique() < 3:
+    found = {row["split"]: row for row in disentanglement_correlations(benchmark).iter_rows(named=True)}
+    if "all" not in found:
         raise UsageError("it needs at least four runs with a read-out whose disentanglement was measured")
-    spearman = float(spearmanr(rows["dci"], rows["r2"]).statistic)
-    pearson = float(pearsonr(rows["dci"], rows["r2"]).statistic)
-    text = f"{len(rows)} runs: Spearman {spearman:.2f}, Pearson {pearson:.2f} (published over all data: 0.67 and 0.63)"
-    return text, [Above("Spearman", spearman, 0)]
+    whole = found.pop("all")
+    text = f"{whole['runs']} runs: Spearman {whole['spearman']:.2f}, Pearson {whole['pearson']:.2f}"
+    each = ", ".join(f"{split} {row['spearman']:.2f}" for split, row in found.items())
+    text += f"; Spearman by split: {each}" if each else ""
+    return f"{text} (published over all data: 0.67 and 0.63)", [Above("Spearman", whole["spearman"], 0)]
 
 
 def _not_ahead(benchmark: Benchmark) -> Judged:

@@ -18,7 +18,7 @@ name = "smoke"
 data = ["mini-sprites"]
 splits = ["random", "composition", "interpolation", "extrapolation"]
 seeds = 2
-steps = 400
+steps = 300
 
 [[objectives.regressor]]
 net = ["cnn:width=8", "mlp:width=32"]
@@ -26,15 +26,17 @@ learning_rate = 3e-3
 [objectives.beta-vae]
 beta = 1
 net = "mlp:width=64"
-steps = 600
+steps = 400
 learning_rate = 3e-3
 
 [measures.generalization]
+recipe = "cpu"                 # of the read-out
 [measures.disentanglement]
 metrics = ["dci"]
 representations = ["mean"]
 train = 500
 test = 250
+options.dci.stages = 10
 """
 
 SMALL = """\
@@ -52,18 +54,23 @@ learning_rate = 1e-3           # fewer, longer steps than the published 500,000 
 [objectives.beta-vae]
 beta = 1
 net = "slow"                   # whose kernels are those of the CNN
+steps = 5000
 learning_rate = 1e-3
 [objectives.slow-vae]
+steps = 5000
 learning_rate = 1e-3
 [objectives.pcl]
+steps = 5000
 learning_rate = 1e-3
 
 [measures.generalization]
-[measures.disentanglement]
+recipe = "cpu"                 # of the read-out
+[measures.disentanglement]     # on training images, by ten stages of boosted trees
 metrics = ["dci"]
 representations = ["mean"]
-train = 2000
-test = 1000
+train = 3000
+test = 1500
+options.dci.stages = 10
 """
 
 PAPER = """\
