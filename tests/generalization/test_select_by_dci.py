@@ -23,11 +23,16 @@ def codes_and_factors(n, seed):
     return codes, factors
 
 
-@pytest.mark.parametrize("estimator", ["boosted-trees-10", pytest.param("boosted-trees-100", marks=pytest.mark.slow)])
-def test_disentangled_codes_score_high_and_rotated_ones_low(estimator):
+@pytest.mark.parametrize(
+    ("estimator", "least"),
+    # A hundred stages fit noise too: each of the five empty codes gets a hundredth of all importance, spread evenly
+    # over factors. That is .90 with 3,000 codes and .92 with 10,000, so that only scores of one estimator compare.
+    [("boosted-trees-10", 0.95), pytest.param("boosted-trees-100", 0.85, marks=pytest.mark.slow)],
+)
+def test_disentangled_codes_score_high_and_rotated_ones_low(estimator, least):
     train, test = codes_and_factors(3000, 0), codes_and_factors(1500, 1)
     options = ESTIMATORS[estimator]
-    assert float(dci(*train, test=test, **options)) >= 0.95
+    assert float(dci(*train, test=test, **options)) >= least
     mean, deviation = train[0].mean(axis=0), train[0].std(axis=0)
     rotation = np.linalg.qr(np.random.default_rng(2).normal(size=(10, 10)))[0]
     turned = [((codes - mean) / deviation @ rotation, factors) for codes, factors in (train, test)]
