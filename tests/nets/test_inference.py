@@ -130,6 +130,19 @@ def test_several_threads_are_torchs():
         torch.set_num_threads(before)
 
 
+def test_where_nothing_is_compiled_torch_does_it(monkeypatch):
+    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "AVX512")
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        monkeypatch.delenv("NUMBA_DISABLE_JIT", raising=False)
+        assert stride2.one_wide_core()
+        monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
+        assert not stride2.one_wide_core()
+    finally:
+        torch.set_num_threads(before)
+
+
 def test_images_go_in_large_batches_where_features_stay_in_the_cache_anyway(monkeypatch):
     encoder, _ = nets.build("conv", (16, 16, 1), 2)
     for wide, size in ((True, 256), (False, 64)):

@@ -15,6 +15,7 @@ Everything is channels last. Gradients are first order only, hence the explicit 
 it the layers are torch's own.
 """
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -52,8 +53,9 @@ def use_fast_kernels(x: Tensor) -> bool:
 
 
 def one_wide_core() -> bool:
-    """Whether this process computes on one core, with the registers for which ``_inference`` is written."""
-    return torch.backends.cpu.get_cpu_capability() == "AVX512" and torch.get_num_threads() == 1
+    """Whether this process computes on one core, with the registers for which ``_inference`` is compiled."""
+    wide = torch.backends.cpu.get_cpu_capability() == "AVX512" and torch.get_num_threads() == 1
+    return wide and os.environ.get("NUMBA_DISABLE_JIT", "0") == "0"
 
 
 def conv(x: Tensor, weight: Tensor, bias: Tensor, relu: bool = True) -> Tensor:
