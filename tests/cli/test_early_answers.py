@@ -55,7 +55,7 @@ WRONG = {
     "study status firts": "did you mean first?",
     "study report firts": "did you mean first?",
     "generalize run smok --out x": "unknown preset 'smok'; did you mean 'smoke'",
-    "generalize run nets.toml --out x": "nets.toml: data blobs16 names no split",
+    "generalize run nets.toml --out x": "nets.toml: models are not asked about their splits",
     "generalize run small --weights bit=x --out x": "unknown network with released weights 'bit'",
     "generalize report firts": "did you mean first?",
     "generalize report first": "first holds no benchmark (no study.json). Start one: unbraid generalize run smoke",

@@ -194,6 +194,9 @@ def test_a_file_without_splits_is_refused(tmp_path):
     file.write_text('data = "mini-sprites"\nsteps = 1\nobjectives = ["regressor"]\nmeasures = ["generalization"]\n')
     with pytest.raises(UsageError, match=r"mini-sprites names no split; add splits"):
         read_benchmark(file)
+    file.write_text('data = "mini-sprites"\nsplits = ["random"]\nsteps = 1\nobjectives = ["regressor"]\n')
+    with pytest.raises(UsageError, match=r"add \[measures.generalization\]"):
+        read_benchmark(file)
 
 
 def test_a_trained_run_names_the_columns_of_its_tables():

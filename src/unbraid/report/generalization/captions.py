@@ -18,10 +18,10 @@ CAPTIONS = {
     ),
     "scores": _text(
         """Mean R² over factors on images that were not trained on, with the variance of the whole grid; whiskers are
-        one standard deviation over seeds. Look for models whose marks of the systematic splits come near that of
-        the random one. The thin line in a mark's lane is the clamped truth of its split: a model that is perfect
-        where it was trained and never leaves the range it saw. Lines at the bottom are predictors that look at no
-        image."""
+        one standard deviation over seeds, arrow heads lie below 0. Look for models whose marks of the systematic
+        splits come near that of the random one. The thin line in a mark's lane is the clamped truth of its split:
+        a model that is perfect where it was trained and never leaves the range it saw. Lines at the bottom are
+        predictors that look at no image."""
     ),
     "published": _text(
         """R² × 100, mean ± standard deviation over seeds (n − 1), and in brackets what was published, after 500,000
@@ -54,9 +54,9 @@ CAPTIONS = {
         MPI3D."""
     ),
     "disentanglement": _text(
-        """A point per run with a read-out on its frozen codes; disentanglement is that of training images. A cloud
-        that rises to the right means that runs whose codes came apart are read better. Published over all data
-        sets: rank correlation 0.67."""
+        """A point per run with a read-out on its frozen codes; disentanglement is that of training images, and R²
+        below −0.5 is drawn there. A cloud that rises to the right means that runs whose codes came apart are read
+        better. Published over all data sets: rank correlation 0.67."""
     ),
     "trust": _text(
         """How much of the way beyond the seen values a model can be believed, in percent of the steps that the split

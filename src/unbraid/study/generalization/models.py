@@ -9,7 +9,10 @@ from unbraid import objectives
 from unbraid.options import parse_name
 from unbraid.study.grid import RunSpec
 
-__all__ = ["KINDS", "STANDS_FOR", "Kind", "Model", "model_of"]
+__all__ = ["KINDS", "MEASURE", "STANDS_FOR", "Kind", "Model", "model_of"]
+
+MEASURE = "generalization"
+"""The measure by which runs are asked about their splits."""
 
 Kind = Literal["supervised", "transfer", "read-out"]
 KINDS: tuple[Kind, ...] = ("read-out", "supervised", "transfer")

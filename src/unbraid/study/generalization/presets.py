@@ -7,7 +7,7 @@ from pathlib import Path
 
 from unbraid.errors import UsageError, unknown_name
 from unbraid.study.file import parse_study, read_study
-from unbraid.study.generalization.models import model_of
+from unbraid.study.generalization.models import MEASURE, model_of
 from unbraid.study.grid import Study
 
 __all__ = ["BENCHMARKS", "left_out", "read_benchmark"]
@@ -139,6 +139,10 @@ def read_benchmark(path_or_preset: str | Path, weights: Mapping[str, str | Path]
         raise UsageError(f'weights are for a preset; in {name} write net = "{next(iter(given))}:weights=FILE" yourself')
     else:
         study = read_study(path_or_preset, BENCHMARKS)
+    if MEASURE not in {entry.measure.name for entry in study.measures}:
+        raise UsageError(
+            f"{study.source}: models are not asked about their splits; add [measures.{MEASURE}] to the file"
+        )
     without = [name for name in study.data if "split" not in _options(name)]
     if without:
         raise UsageError(

@@ -12,12 +12,10 @@ from unbraid.generalization import Answers, read_predictions
 from unbraid.metrics import Score
 from unbraid.study.evaluation import answers_of
 from unbraid.study.folder import StudyFolder
-from unbraid.study.generalization.models import Model, model_of
+from unbraid.study.generalization.models import MEASURE, Model, model_of
 from unbraid.study.grid import RunSpec, split_data
 
-__all__ = ["MEASURE", "Trained", "plain_data", "split_kind", "trained_runs"]
-
-MEASURE = "generalization"
+__all__ = ["Trained", "plain_data", "split_kind", "trained_runs"]
 
 
 @dataclass(frozen=True)
