@@ -41,6 +41,7 @@ def count(module: nn.Module) -> int:
         ("rotation-eq", 1, 5, 68 + 4 * 513 + 8 * 513 + 8 * 1025 + 32 * 1025 + 257 * 5),
         # convolutions 16 (c k k) + 1: 8 * 17 + 8 * 129 + 16 * 129 + 16 * 257 + 64 * 257, the linear 65 * 2
         ("cnn:width=8", 1, 2, 136 + 1_032 + 2_064 + 4_112 + 16_448 + 130),
+        ("cnn:depth=9", 1, 5, 379_077 + 3 * (64 * 9 * 64 + 64)),
         ("mlp:width=5,depth=1", 1, 2, 4097 * 5 + 6 * 2),
     ],
 )
@@ -138,3 +139,16 @@ def test_a_convolution_as_large_as_its_image_is_a_matrix_product():
     layer = Whole(3, 5, (2, 4)).double()
     x = torch.randn(6, 3, 2, 4, dtype=torch.float64).contiguous(memory_format=torch.channels_last)
     torch.testing.assert_close(layer(x), nn.functional.conv2d(x, layer.weight, layer.bias))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("size", [16, 28])
+def test_gradients_in_bfloat16_are_numbers_down_to_a_single_pixel(name, size):
+    net = nets.build_predictor(name, (size, size, 1), 3)
+    images = torch.rand(8, 1, size, size, generator=torch.Generator().manual_seed(0))
+    for _ in range(3):  # what is wrong is read from memory that was used before
+        net.zero_grad()
+        with nets.fast_kernels(), torch.autocast("cpu", torch.bfloat16):
+            scores = net(images)
+        scores.float().square().sum().backward()
+        assert all(torch.isfinite(p.grad).all() for p in net.parameters() if p.grad is not None)

@@ -5,11 +5,14 @@ import json
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
+import torch
 from safetensors.torch import load_file
 
 from dots import Dots
 from unbraid import objectives
+from unbraid.data import from_arrays
 from unbraid.errors import UsageError
 from unbraid.training import train
 
@@ -152,3 +155,27 @@ def test_the_command_starts_from_a_part(tmp_path, capsys):
     assert main([*words, "--out", str(tmp_path / "heir")]) in (0, None)
     assert json.loads((tmp_path / "heir" / "run.json").read_text())["start"]["parts"] == ["encoder", "decoder"]
     assert "finished at step 2" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("net", ["cnn:width=4", "mlp:width=8", "resnet", "set-encoder", "coordconv"])
+def test_a_predictor_begins_with_the_trunk_of_one_for_other_factors(tmp_path, net):
+    # Three factors there, two here: all but the last layer is taken, which is new.
+    images = np.random.default_rng(0).integers(0, 256, (32, 16, 16, 1), dtype=np.uint8)
+    elsewhere = from_arrays(images, np.random.default_rng(1).integers(0, 3, (32, 3)))
+    objective = objectives.make("regressor", {"net": net})
+    settings = {"progress": "none", "batch_size": 8}
+    donor = train(objective, elsewhere, out=tmp_path / "donor", steps=3, **settings)
+    # A rate of next to nothing keeps what a run began with, up to the last digits.
+    still = objectives.make("regressor", {"net": net, "learning_rate": 1e-12})
+    settings |= {"steps": 1}
+    heir = train(still, Dots(), out=tmp_path / "heir", start=donor.path, parts=["trunk"], **settings)
+    fresh = train(still, Dots(), out=tmp_path / "fresh", **settings)
+    theirs, ours, new = (run.model.state_dict() for run in (donor, heir, fresh))
+    trunk = heir.model.trunk()
+    assert set(ours) - set(trunk) == {name for name in ours if theirs[name].shape != ours[name].shape}
+    for name, value in ours.items():
+        torch.testing.assert_close(value, (theirs if name in trunk else new)[name], atol=1e-9, rtol=1e-6)
+    assert heir.info["start"]["parts"] == ["trunk"]
+    wider = objectives.make("regressor", {"net": "mlp:width=9"})
+    with pytest.raises(UsageError, match=r"does not fit|has shape"):
+        train(wider, Dots(), out=tmp_path / "other", start=donor.path, parts=["trunk"], **settings)

@@ -57,7 +57,8 @@ class TrainOptions:
     start: Annotated[Path | None, arg(metavar="RUN")] = None
     """Folder of another run to begin from: its weights, optimiser state and step."""
     parts: str = ""
-    """Of --start take only the weights of these parts, as in encoder,decoder; optimiser and step are fresh."""
+    """Of --start take only the weights of these parts, as in encoder,decoder, or a predictor's trunk (all but its last
+    layer); optimiser and step are fresh."""
     fresh: bool = False
     """Throw away what the folder holds and start anew."""
     json: bool = False

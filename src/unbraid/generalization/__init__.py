@@ -7,6 +7,7 @@ learning does not generalize strongly within the same domain, ICLR.
 from unbraid.generalization.analyses import attribution, modularity, one_unseen, similarity, towards_mean
 from unbraid.generalization.baselines import BASELINES, baseline, clamp, marginals, mean_target, predict_baseline
 from unbraid.generalization.beyond import error_parts, trust_range
+from unbraid.generalization.curves import gap_curve, gap_splits, gap_values, predicted_by_value
 from unbraid.generalization.evaluate import Answers, Asked, evaluate, predict_part
 from unbraid.generalization.facts import SplitFacts
 from unbraid.generalization.measure import Generalization, predictions_of
@@ -44,6 +45,9 @@ __all__ = [
     "evaluate",
     "few_valued",
     "fit_readout",
+    "gap_curve",
+    "gap_splits",
+    "gap_values",
     "get_recipe",
     "grid_mean",
     "grid_variance",
@@ -55,6 +59,7 @@ __all__ = [
     "oracle_readout",
     "predict_baseline",
     "predict_part",
+    "predicted_by_value",
     "predictions_of",
     "published",
     "published_data",

@@ -15,11 +15,13 @@ from torch.optim import Optimizer
 
 from unbraid.errors import UsageError, unknown_name
 from unbraid.files import write_bytes
+from unbraid.nets import Predictor
 from unbraid.reading import check_form, open_file, parse_json, understood
 
 __all__ = ["WrongWeights", "check_step", "load_model", "load_parts", "load_training", "read_step", "save_checkpoint"]
 
 MODEL, OPTIMIZER = "model/", "optimizer/"
+TRUNK = "trunk"
 _DAMAGED = "It is damaged or of another run: put the right one back, or let --fresh start the run anew"
 _HEADER = {
     "loop": {
@@ -60,12 +62,22 @@ def load_model(path: Path, model: nn.Module) -> None:
 
 
 def load_parts(path: Path, model: nn.Module, parts: Sequence[str]) -> None:
-    """Put the stored weights of some sub-modules into those of the same names, and leave the rest as it is."""
+    """Put the stored weights of some sub-modules into those of the same names, and leave the rest as it is.
+
+    The part ``trunk`` of a predictor is all but its last layer, so that a run on other factors or classes can begin
+    from it.
+    """
     stored, _ = _read(path, MODEL)
     own = model.state_dict()
+    named = {TRUNK: model.trunk()} if isinstance(model, Predictor) else {}
     for part in parts:
+        if part in named:
+            left = own.keys() - named[part]
+            kept = {name: value for name, value in stored.items() if name not in left}
+            _copy(path, kept, {name: own[name] for name in named[part]})
+            continue
         if not _inside(own, part):
-            raise unknown_name("part of this model", part, {name.partition(".")[0] for name in own})
+            raise unknown_name("part of this model", part, {name.partition(".")[0] for name in own} | set(named))
         if not _inside(stored, part):
             raise unknown_name(f"part of the model in {path}", part, {name.partition(".")[0] for name in stored})
         _copy(path, _inside(stored, part), _inside(own, part))

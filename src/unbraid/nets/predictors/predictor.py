@@ -16,3 +16,8 @@ class Predictor(nn.Module):
 
     def forward(self, images: Tensor) -> Tensor:
         return self.net(images)
+
+    def trunk(self) -> list[str]:
+        """The tensors of all layers but the last linear one, which fits the task: what another task can begin from."""
+        linear = [name for name, layer in self.named_modules() if isinstance(layer, nn.Linear)]
+        return [name for name in self.state_dict() if not linear or not name.startswith(f"{linear[-1]}.")]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from unbraid.objectives.base import Inputs, Objective, Terms
     from unbraid.problem import Problem
 
-__all__ = ["Augmentation", "Scene", "get", "make", "names", "register"]
+__all__ = ["Augmentation", "Scene", "get", "make", "names", "need_pictures", "register"]
 
 
 @dataclass(frozen=True)
@@ -74,6 +74,13 @@ class Augmentation:
     def losses(self, scene: Scene, inputs: Inputs, noise: torch.Generator) -> Iterator[tuple[str, Terms]]:
         """Yield ``(player, terms)`` of its own players, on the whole clean batch, before the objective has its turn."""
         yield from ()
+
+
+def need_pictures(augmentation: Augmentation, images: Tensor) -> Tensor:
+    """The images, which must be pictures ``[n, c, h, w]``: of vectors nothing lies beside anything."""
+    if images.ndim != 4:
+        raise UsageError(f"augmentation {augmentation.name!r} takes images, got vectors of {images.shape[1]} numbers")
+    return images
 
 
 _AUGMENTATIONS: Registry[type[Augmentation]] = Registry("augmentation")

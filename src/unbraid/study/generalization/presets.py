@@ -7,6 +7,7 @@ from pathlib import Path
 
 from unbraid.errors import UsageError, unknown_name
 from unbraid.study.file import parse_study, read_study
+from unbraid.study.generalization.ablations import ABLATIONS
 from unbraid.study.generalization.models import MEASURE, model_of
 from unbraid.study.grid import Study
 
@@ -118,7 +119,7 @@ learning_rate = 1e-4
 WEIGHTS = ("bit-r50x1", "bit-r101x3", "densenet-121")
 """Networks of the published rows that start from released weights."""
 
-BENCHMARKS: dict[str, str] = {"smoke": SMOKE, "small": SMALL, "paper": PAPER}
+BENCHMARKS: dict[str, str] = {"smoke": SMOKE, "small": SMALL, "paper": PAPER, **ABLATIONS}
 """Benchmark files by name."""
 
 
