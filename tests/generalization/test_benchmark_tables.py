@@ -167,7 +167,7 @@ def test_runs_that_were_asked_about_other_images_are_refused(runs, tmp_path):
 def test_presets_hold_the_published_rows():
     small, paper = read_benchmark("small"), read_benchmark("paper")
     assert len(small) == 2 * 4 * 9 * 3
-    assert set(BENCHMARKS) == {"smoke", "small", "paper"}
+    assert set(BENCHMARKS) == {"smoke", "small", "paper", "ablation-training"}
     rows = {model_of(spec).published for spec in paper}
     assert rows == set(published_models()) - set(left_out(paper))
     assert left_out(paper) == ["RN50 (ImageNet-21k)", "RN101 (ImageNet-21k)", "DenseNet (ImageNet-1k)"]
