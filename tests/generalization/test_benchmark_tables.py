@@ -10,6 +10,7 @@ from benchmark_toys import MODELS, toy_runs
 from unbraid.data import SPLITS, load
 from unbraid.errors import UsageError
 from unbraid.generalization import published, published_models, space_of, targets
+from unbraid.study import parse_study
 from unbraid.study.generalization import (
     BENCHMARKS,
     Trained,
@@ -172,6 +173,11 @@ def test_presets_hold_the_published_rows():
     assert rows == set(published_models()) - set(left_out(paper))
     assert left_out(paper) == ["RN50 (ImageNet-21k)", "RN101 (ImageNet-21k)", "DenseNet (ImageNet-1k)"]
     assert left_out(small) == []
+    nets = {spec.net: model_of(spec).name for spec in small if spec.objective == "regressor"}
+    assert nets["mlp:layers=90+90+90+90+45+22"] == "MLP"
+    assert nets["cnn"] == "CNN"
+    plain = parse_study(BENCHMARKS["smoke"].replace("mlp:width=32", "mlp"), "plain")
+    assert "MLP" not in {model_of(spec).name for spec in plain}, "the plain mlp has other layers than the published"
     assert {plain_data(spec.data) for spec in small} == {"dsprites-90", "rooms3d"}
 
 

@@ -19,7 +19,6 @@ KINDS: tuple[Kind, ...] = ("read-out", "supervised", "transfer")
 """In the order of the published tables; a read-out is one on the codes of a model that never saw a factor."""
 
 _PREDICTORS = {
-    "mlp": ("MLP", None),
     "cnn": ("CNN", None),
     "coordconv": ("CoordConv", None),
     "set-encoder": ("Coordinate Based", None),
@@ -31,6 +30,8 @@ _PREDICTORS = {
     "densenet-121": ("DenseNet", "DenseNet (ImageNet-1k)"),
 }
 """Networks of the objective ``regressor``: the published row from scratch, and with released weights."""
+_MLP = "mlp:layers=90+90+90+90+45+22"
+"""The published MLP; the plain ``mlp`` has other layers."""
 _CODES = {"beta-vae": "BetaVAE", "ada-gvae": "Ada-GVAE", "slow-vae": "SlowVAE", "pcl": "PCL"}
 
 STANDS_FOR = {
@@ -65,6 +66,8 @@ def model_of(spec: RunSpec) -> Model:
         name = _CODES.get(spec.objective)
         return Model(name or objectives.title(spec.objective), "read-out", name)
     net = spec.net or str(getattr(objectives.get("regressor")(), "net", ""))
+    if net == _MLP:
+        return Model("MLP", "supervised", "MLP")
     plain, options = parse_name(net)
     scratch, started = _PREDICTORS.get(plain, (None, None))
     if options.pop("weights", None):
