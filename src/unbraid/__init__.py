@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from unbraid.lazy import lazily
 
 if TYPE_CHECKING:
+    from unbraid import corruptions as corruptions
     from unbraid import data as data
     from unbraid import engines as engines
     from unbraid import evaluation as evaluation
@@ -30,13 +31,14 @@ if TYPE_CHECKING:
     from unbraid.training import train as train
 
 _PACKAGES = (
-    *("data", "engines", "evaluation", "metrics", "nets", "objectives", "report", "selection", "study", "theory"),
-    "training",
+    *("corruptions", "data", "engines", "evaluation", "metrics", "nets", "objectives", "report", "selection"),
+    *("study", "theory", "training"),
 )
 _HOMES = {"Run": "training", "evaluate": "metrics", "open_run": "training", "train": "training"}
 
 __all__ = [
     "Run",
+    "corruptions",
     "data",
     "engines",
     "evaluate",

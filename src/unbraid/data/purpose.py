@@ -33,6 +33,8 @@ class Purpose(IntEnum):
     """The images by which members of a population are scored."""
     SCORED_LABELS = 32
     """Which of them have known factors."""
+    CORRUPTED = 41
+    """What a corruption draws for an image."""
     SURROGATE = 77
     """The images of surrogate scores."""
 

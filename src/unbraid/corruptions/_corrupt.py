@@ -1,0 +1,98 @@
+"""corrupt: images in, spoiled images out."""
+
+import numpy as np
+
+from unbraid.corruptions._draws import draws_of
+from unbraid.corruptions._registry import Corruption, find
+from unbraid.errors import UsageError
+
+__all__ = ["corrupt"]
+
+_CHUNK = 1 << 20
+"""Numbers worked on at once: a few such arrays stay in the cache."""
+_SIZES = (16, 512)
+
+
+def corrupt(
+    images: np.ndarray,
+    name: str | Corruption,
+    severity: int = 1,
+    seed: int = 0,
+    *,
+    indices: np.ndarray | None = None,
+) -> np.ndarray:
+    """Spoil images, uint8 [n,h,w,c] in and out, c = 1 or 3, 16 to 512 pixels a side.
+
+    What is drawn for an image depends on seed, corruption, severity and the image's number alone: ``indices`` are the
+    numbers of these images in their data set (0, 1, 2, ... unless given), so that a batch looks as in the whole.
+    A name is looked for in ImageNet-C, its hold-outs, MNIST-C and own corruptions; ``mnist-c/fog`` says which is meant.
+
+    >>> grey = np.full((2, 32, 32, 3), 128, np.uint8)
+    >>> corrupt(grey, "gaussian_noise", severity=3, seed=0).shape
+    (2, 32, 32, 3)
+    """
+    corruption = name if isinstance(name, Corruption) else find(name)
+    images = _checked(images)
+    if isinstance(severity, bool) or severity not in corruption.severities:
+        raise UsageError(
+            f"severity of {corruption.full_name} must be one of "
+            f"{', '.join(map(str, corruption.severities))}, got {severity!r}"
+        )
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**64:
+        raise UsageError(f"seed must be a whole number in 0..2**64 - 1, got {seed!r}")
+    numbers = _numbers(indices, len(images))
+    out = np.empty_like(images)
+    step = max(1, _CHUNK // int(np.prod(images.shape[1:])))
+    for start in range(0, len(images), step):
+        part = slice(start, start + step)
+        draws = draws_of(int(seed), corruption.full_name, int(severity), numbers[part])
+        out[part] = _bytes(
+            corruption, images[part], corruption.apply(images[part], draws, *_setting(corruption, severity))
+        )
+    return out
+
+
+def _setting(corruption: Corruption, severity: int) -> tuple[object, ...]:
+    return corruption.settings[severity - 1]
+
+
+def _bytes(corruption: Corruption, images: np.ndarray, found: np.ndarray) -> np.ndarray:
+    if not isinstance(found, np.ndarray) or found.shape != images.shape:
+        came = getattr(found, "shape", type(found).__name__)
+        raise UsageError(f"{corruption.full_name} must give back an array of shape {images.shape}, got {came}")
+    if found.dtype == np.uint8:
+        return found
+    if not np.isfinite(found).all():
+        raise UsageError(f"{corruption.full_name} gave numbers that are not finite; it must give floats in [0,1]")
+    return (np.clip(found, 0, 1) * 255 + 0.5).astype(np.uint8)
+
+
+def _checked(images: np.ndarray) -> np.ndarray:
+    images = np.asarray(images)
+    if images.dtype != np.uint8:
+        raise UsageError(
+            f"images must be uint8 in 0..255, got {images.dtype}; "
+            "floats in [0,1] become so by (images * 255).round().astype('uint8')"
+        )
+    if images.ndim != 4 or images.shape[3] not in (1, 3):
+        raise UsageError(
+            f"images must have the shape [n, height, width, 1 or 3], got {list(images.shape)}; "
+            "channels come last (numpy.moveaxis), grey images have one (images[..., None])"
+        )
+    if not all(_SIZES[0] <= side <= _SIZES[1] for side in images.shape[1:3]):
+        raise UsageError(
+            f"images must be {_SIZES[0]} to {_SIZES[1]} pixels high and wide, got {images.shape[1]} x {images.shape[2]}"
+        )
+    return np.ascontiguousarray(images)
+
+
+def _numbers(indices: np.ndarray | None, count: int) -> np.ndarray:
+    if indices is None:
+        return np.arange(count)
+    found = np.asarray(indices)
+    if found.shape != (count,) or found.dtype.kind not in "iu" or (count and found.min() < 0):
+        raise UsageError(
+            f"indices must be {count} whole numbers from 0, one per image, "
+            f"got {found.dtype} of shape {list(found.shape)}"
+        )
+    return found
