@@ -51,7 +51,7 @@ def test_it_says_what_it_is(corruption):
     assert find(corruption.full_name) is corruption
 
 
-@pytest.mark.parametrize("name", ["gaussian_noise", "shot_noise", "impulse_noise"])
+@pytest.mark.parametrize("name", ["gaussian_noise", "shot_noise", "impulse_noise", "brightness"])
 def test_a_greater_severity_moves_images_farther(name):
     images = pictures(4, 64, 3)
     moved = [distance(corrupt(images, name, severity), images) for severity in range(1, 6)]
