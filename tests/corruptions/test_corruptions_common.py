@@ -130,3 +130,15 @@ def test_an_own_corruption_that_gives_nonsense_is_named():
         corrupt(GOOD, "toy-nan")
     with pytest.raises(UsageError, match="settings of the corruption 'none' are empty"):
         register("none", "digital", [])
+
+
+def test_the_suites_have_fifteen_names_each_in_the_order_of_the_papers():
+    assert len(IMAGENET_C) == len(MNIST_C) == 15
+    assert [found.category for found in IMAGENET_C.values()] == (
+        ["noise"] * 3 + ["blur"] * 4 + ["weather"] * 4 + ["digital"] * 4
+    )
+    assert list(MNIST_C)[::7] == ["shot_noise", "brightness", "canny_edges"]
+    assert all(found.severities == (1, 2, 3, 4, 5) for found in IMAGENET_C.values())
+    assert all(found.severities == (1,) for found in MNIST_C.values())
+    assert find("fog") is IMAGENET_C["fog"]
+    assert find("zigzag") is MNIST_C["zigzag"]
