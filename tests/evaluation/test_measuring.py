@@ -166,6 +166,9 @@ def test_rows_that_were_stored_before_an_end_are_not_computed_again(run, dots, m
     assert CALLS["brightness"] == 1
     assert whole.path.read_bytes() == content
     assert not partial.exists()
+    partial.touch()  # kill -9 between the answer and the end of its rows
+    measure(run, dots, Brightness(levels=(0, 50, 100)))
+    assert not partial.exists()
 
 
 def test_a_measure_that_does_not_apply_is_left_out(run, dots):

@@ -8,7 +8,7 @@ from torch import nn
 import unbraid
 from unbraid import generalization, objectives
 from unbraid.data import Card, FactorDataset, FactorSpace, from_arrays, load, register, split
-from unbraid.errors import UsageError
+from unbraid.errors import UsageError, UsageWarning
 from unbraid.evaluation import measure
 from unbraid.nets import Predictor
 from unbraid.objectives import Classifier, Inputs, Problem, Supervised, Task
@@ -118,7 +118,8 @@ def test_measures_and_the_benchmark_take_it(both):
     found = measure(both, data, ["accuracy", "r2"])
     assert found["accuracy"].scores()["accuracy"].value == 1
     assert found["r2"].scores()["r2"].value > 0.9
-    answers = generalization.evaluate(both, data, split(data, {"x": {"test_only": [3]}}))
+    with pytest.warns(UsageWarning, match="without a split"):
+        answers = generalization.evaluate(both, data, split(data, {"x": {"test_only": [3]}}))
     assert answers.scores.r2.shape == (2,)
     assert answers.scores.mean > 0.9
 

@@ -13,6 +13,7 @@ from unbraid.cli.early import check_folder
 from unbraid.cli.generalize_tables import print_published, print_table
 from unbraid.cli.study import RunOptions, carry_out
 from unbraid.errors import UsageError, unknown_name
+from unbraid.paths import quoted
 
 if TYPE_CHECKING:
     from unbraid.generalization import Answers
@@ -230,7 +231,9 @@ def _benchmark_answers(
 
     runs = list(trained_runs(open_study(folder)))
     if not runs:
-        raise UsageError(f"{folder} holds no run that was asked about its split; see `unbraid study status {folder}`")
+        raise UsageError(
+            f"{folder} holds no run that was asked about its split; see `unbraid study status {quoted(folder)}`"
+        )
     names = list(dict.fromkeys(run.model.name for run in runs))
     chosen = _among("model", model, names, "CNN")
     runs = [run for run in runs if run.model.name == chosen]

@@ -8,6 +8,7 @@ lies in ``<measure>-<hash>.npz``, a table that a measure leaves in ``<measure>-<
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import inspect
 import json
@@ -254,6 +255,8 @@ def _choose(measures: Asked) -> list[Measure]:
 def _rows(asked: Measure, run: Run, data: ImageDataset, seed: int, store: _Store | None) -> Rows:
     """The rows of a measure; as they would be read from its file, whether or not they are."""
     if store is not None and store.path(asked).exists():
+        with contextlib.suppress(OSError):  # left if the process was killed just then; a folder may be read-only
+            store.partial(asked).unlink()
         return read_rows(store.path(asked))
     partial = None
     if store is not None:

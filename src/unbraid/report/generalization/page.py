@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from unbraid.errors import UsageError
-from unbraid.files import write_text
+from unbraid.files import make_folders, write_text
 from unbraid.reading import read_json
 from unbraid.report.generalization.sections import sections, tile_numbers
 from unbraid.report.page.folder import Gap, plugin_words
@@ -38,7 +38,7 @@ def write_benchmark(
     if target.is_dir():
         target = target / "report.html"
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
+        make_folders(target.parent)
         write_text(target, text)
     except OSError as error:
         raise UsageError(f"cannot write {target} ({error.strerror or error}); choose another file (--out)") from error

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from unbraid.errors import UsageError
-from unbraid.files import save_figure
+from unbraid.files import make_folders, save_figure
 from unbraid.report.generalization.truth_panels import Panel
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def draw_panels(panels: Sequence[Panel], path: str | Path, *, title: str) -> Pat
     figure.supxlabel(words if columns > 1 else words.replace("; ", "\n"), fontsize=8, x=0.01, ha="left", color=_QUIET)
     target = Path(path)
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
+        make_folders(target.parent)
         save_figure(figure, target, dpi=130)
     except OSError as error:
         raise UsageError(f"cannot write the picture {target} ({error.strerror or error})") from error

@@ -8,6 +8,7 @@ from typing import Any
 
 from unbraid.data import SPLITS, Dataset, load, split
 from unbraid.errors import UsageError, unknown_name
+from unbraid.files import make_folders
 from unbraid.generalization import evaluate, write_predictions
 from unbraid.paths import user_path
 from unbraid.study.generalization.models import Model
@@ -47,7 +48,7 @@ def benchmark(
     whole = load(data) if isinstance(data, str) else data
     name = data if isinstance(data, str) else whole.name
     folder = user_path(out, "folder of a benchmark")
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folders(folder)
     runs: list[Trained] = []
     for kind in splits:
         halves = split(whole, kind)
