@@ -140,5 +140,6 @@ def test_the_suites_have_fifteen_names_each_in_the_order_of_the_papers():
     assert list(MNIST_C)[::7] == ["shot_noise", "brightness", "canny_edges"]
     assert all(found.severities == (1, 2, 3, 4, 5) for found in IMAGENET_C.values())
     assert all(found.severities == (1,) for found in MNIST_C.values())
+    assert list(IMAGENET_C_HOLDOUT) == ["speckle_noise", "gaussian_blur", "spatter", "saturate"]
     assert find("fog") is IMAGENET_C["fog"]
     assert find("zigzag") is MNIST_C["zigzag"]

@@ -53,7 +53,9 @@ _DIGITS = (
 )
 IMAGENET_C: Registry[Corruption] = Registry("corruption of ImageNet-C", first=(*_NOISE, *_BLUR, *_WEATHER, *_DIGITAL))
 """The 15 corruptions of Hendrycks & Dietterich (2019), five severities each."""
-IMAGENET_C_HOLDOUT: Registry[Corruption] = Registry("held-out corruption of ImageNet-C")
+IMAGENET_C_HOLDOUT: Registry[Corruption] = Registry(
+    "held-out corruption of ImageNet-C", first=("speckle_noise", "gaussian_blur", "spatter", "saturate")
+)
 """Their four for validation, five severities each."""
 MNIST_C: Registry[Corruption] = Registry("corruption of MNIST-C", first=_DIGITS)
 """The 15 corruptions of Mu & Gilmer (2019), each with the one setting of the published files."""
