@@ -105,6 +105,7 @@ def test_only_codes_at_full_precision_take_this_way(monkeypatch):
         run(images)
         return bool(taken)
 
+    monkeypatch.setattr(stride2, "one_wide_core", lambda: True)
     with nets.fast_kernels():
         assert not goes(encoder)
         with torch.no_grad():
@@ -119,6 +120,25 @@ def test_only_codes_at_full_precision_take_this_way(monkeypatch):
             monkeypatch.setattr(stride2, "one_wide_core", lambda: True)
     with torch.no_grad():
         assert not goes(encoder)
+
+
+@pytest.mark.usefixtures("wide")
+@pytest.mark.parametrize(
+    ("layers", "channels"),
+    [([Conv(3, 32, 4)], 1), ([Conv(1, 32, 4), Conv(64, 64, 4)], 1), ([Conv(32, 32, 4)], 3)],
+)
+def test_layers_that_do_not_fit_are_refused_as_torch_does(layers, channels):
+    with nets.fast_kernels(), torch.no_grad(), pytest.raises(RuntimeError, match="channels"):
+        nets.Convs(*layers)(torch.rand(2, channels, 16, 16))
+
+
+@pytest.mark.usefixtures("wide")
+def test_other_kernels_are_torchs():
+    convs, x = nets.Convs(Conv(1, 32, 6)), torch.rand(2, 1, 16, 16)
+    with torch.no_grad():
+        expected = convs(x)
+        with nets.fast_kernels():
+            assert torch.allclose(convs(x), expected, atol=1e-5)
 
 
 def test_several_threads_are_torchs():

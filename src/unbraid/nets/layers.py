@@ -55,7 +55,13 @@ class Convs(nn.Sequential):
         wanted = stride2.use_fast_kernels(x) and not torch.is_grad_enabled() and not torch.is_autocast_enabled("cpu")
         whole = len(layers) == len(self) and not (x.shape[-2] % 2 ** len(self) or x.shape[-1] % 2 ** len(self))
         known = all(w.dtype == x.dtype == torch.float32 and len(w) % 32 == 0 for w in self.parameters())
-        if wanted and whole and known and self.in_cache():
+        # Compiled code checks no index: what does not fit together is left to torch, which says what is wrong.
+        widths = [x.shape[1] if x.ndim == 4 else 0, *(layer.out_channels for layer in layers)]
+        fits = all(
+            layer.in_channels == width and layer.kernel_size in ((2, 2), (4, 4))
+            for layer, width in zip(layers, widths, strict=False)
+        )
+        if wanted and whole and known and fits and self.in_cache():
             from unbraid.nets import _inference  # it imports numba, and whoever only trains need not wait for that
 
             return _inference.convs(x, [(layer.weight, layer.bias, layer.relu) for layer in layers])
