@@ -14,6 +14,7 @@ list metrics
 list measures
 list augmentations
 list streams
+list corruptions
 data list
 data show blobs16 --out data.png
 data get blobs16

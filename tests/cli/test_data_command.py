@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from unbraid import data
 from unbraid.cli.data import data_get, data_list, data_show
@@ -106,3 +107,19 @@ def test_the_commands_import_neither_torch_nor_other_heavy_modules():
     code = f"import sys, unbraid.cli.data as c; c.data_list(); print([m for m in {heavy} if m in sys.modules])"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert out.splitlines()[-1] == "[]"
+
+
+def test_show_corruptions_writes_a_sheet_of_every_corruption(capsys):
+    data_show("mini-sprites", corruptions=True)
+    assert capsys.readouterr().out == "contact sheet: mini-sprites-corruptions.png\n"
+    with Image.open("mini-sprites-corruptions.png") as picture:
+        # 19 rows of five severities and 15 of one setting, at least a hundred pixels each.
+        assert picture.height > 34 * 100
+        assert picture.width > 6 * 100
+
+
+def test_show_corruptions_of_images_that_are_too_small_says_so():
+    with pytest.raises(UsageError, match="16 to 512 pixels high and wide, got 8 x 8"):
+        data_show("digits8", corruptions=True)
+    with pytest.raises(UsageError, match="--corruptions shows images; give it without --split"):
+        data_show("mini-sprites", corruptions=True, split="random")

@@ -8,6 +8,7 @@ import pytest
 
 from unbraid import data, evaluation, nets, objectives
 from unbraid.cli.app import main
+from unbraid.corruptions import SUITES
 from unbraid.metrics import METRICS
 from unbraid.nets import predictors
 from unbraid.objectives import augment
@@ -19,6 +20,7 @@ KINDS = {
     "metrics": lambda: list(METRICS),
     "measures": evaluation.names,
     "augmentations": augment.names,
+    "corruptions": lambda: [found.full_name for suite in SUITES.values() for found in suite.values()],
     "streams": data.stream_names,
 }
 
@@ -46,7 +48,9 @@ def test_a_kind_that_is_none_gets_the_nearest(capsys):
     assert "unknown kind 'metric'; did you mean 'metrics'? Known: " in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("kind", ["objectives", "metrics", "measures", "data", "augmentations", "streams"])
+@pytest.mark.parametrize(
+    "kind", ["objectives", "metrics", "measures", "data", "augmentations", "corruptions", "streams"]
+)
 def test_a_list_does_without_torch(kind):
     script = (
         f"import sys\nfrom unbraid.cli.app import main\nmain(['list', {kind!r}])\nassert 'torch' not in sys.modules"

@@ -114,20 +114,15 @@ def test_what_cannot_be_is_refused_in_words(arguments, words):
 
 
 def test_an_own_corruption_that_gives_nonsense_is_named():
-    @register("toy-flat", "digital")
-    def flat(images, _draws):
-        """Wrong shape."""
-        return images[0]
+    def own(name, apply):
+        return Corruption(name, "own", "digital", ((),), apply)
 
-    @register("toy-nan", "digital")
-    def nan(images, _draws):
-        """No numbers."""
-        return np.full(images.shape, np.nan)
-
-    with pytest.raises(UsageError, match=r"own/toy-flat must give back an array of shape \(2, 16, 16, 1\)"):
-        corrupt(GOOD, "toy-flat")
-    with pytest.raises(UsageError, match="own/toy-nan gave numbers that are not finite"):
-        corrupt(GOOD, "toy-nan")
+    with pytest.raises(
+        UsageError, match=r"own/flat must give back an array of shape \(2, 16, 16, 1\), got \(16, 16, 1\)"
+    ):
+        corrupt(GOOD, own("flat", lambda images, _draws: images[0]))
+    with pytest.raises(UsageError, match="own/nan gave numbers that are not finite"):
+        corrupt(GOOD, own("nan", lambda images, _draws: np.full(images.shape, np.nan)))
     with pytest.raises(UsageError, match="settings of the corruption 'none' are empty"):
         register("none", "digital", [])
 

@@ -18,6 +18,7 @@ from unbraid.cli.explore import explore_command
 from unbraid.cli.generalize import generalize_report, generalize_run, generalize_show, generalize_table
 from unbraid.cli.listing import (
     list_augmentations,
+    list_corruptions,
     list_data,
     list_measures,
     list_metrics,
@@ -98,6 +99,7 @@ def commands() -> Tree:
             "metrics": list_metrics,
             "measures": list_measures,
             "augmentations": list_augmentations,
+            "corruptions": list_corruptions,
             "streams": list_streams,
         },
         "study": {"run": study_run, "status": study_status, "report": study_report},

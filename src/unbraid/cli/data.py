@@ -56,24 +56,33 @@ def data_show(
     split: str | None = None,
     split_seed: int = 0,
     compare: Path | None = None,
+    corruptions: bool = False,
     json: bool = False,
 ) -> None:
     """Show one data set: its card, its factors, and a contact sheet as a PNG.
 
     Examples: `unbraid data show sprites32`, `unbraid data show sprites32:shape=2,scale=5`, `unbraid data show my.npz`,
-    `unbraid data show dsprites --split composition`.
+    `unbraid data show dsprites --split composition`, `unbraid data show mnist --corruptions`.
 
     Args:
         name: A name from `unbraid data list`, or the path of an npz file or of a folder of images.
-        out: Where to write the picture; `NAME.png` in this folder unless given (`NAME-SPLIT.png` of a split).
+        out: Where to write the picture; `NAME.png` in this folder unless given (`NAME-SPLIT.png` of a split,
+            `NAME-corruptions.png` of corruptions).
         split: Show a split instead: random, composition, interpolation, extrapolation, or a JSON file of values. The
             picture tells which cells of each two factors are trained on.
         split_seed: Decides a random split.
         compare: For dsprites: the official npz. Says how many of its images differ from the rendered ones.
+        corruptions: Show one image under every corruption in every severity instead (`unbraid list corruptions`).
         json: Print JSON instead of tables.
     """
     from unbraid import data
     from unbraid.data import is_path
+
+    if corruptions and (split is not None or compare is not None):
+        raise UsageError("--corruptions shows images; give it without --split and --compare")
+    if corruptions:
+        _show_corruptions(name, out, json)
+        return
 
     if compare is not None:
         _compare(name, compare, json)
@@ -161,6 +170,15 @@ def _show_split(name: str, kind: str, seed: int, out: Path | None, json: bool) -
         counts = ", ".join(f"{count:,} with {k}" for k, count in enumerate(about["unseen_factors"]) if count)
         print(f"test images by number of factors with values never trained on: {counts}")
     print(f"picture: {picture}")
+
+
+def _show_corruptions(name: str, out: Path | None, json: bool) -> None:
+    from unbraid.data import load
+    from unbraid.report import corruption_sheet
+
+    dataset = load(name)
+    sheet = corruption_sheet(dataset, out or Path(f"{dataset.name}-corruptions.png"))
+    print(jsonlib.dumps({"name": dataset.name, "sheet": str(sheet)}) if json else f"contact sheet: {sheet}")
 
 
 def _compare(name: str, file: Path, json: bool) -> None:

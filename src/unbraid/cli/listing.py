@@ -8,6 +8,7 @@ from unbraid.registry import summary
 
 __all__ = [
     "list_augmentations",
+    "list_corruptions",
     "list_data",
     "list_measures",
     "list_metrics",
@@ -87,6 +88,24 @@ def list_augmentations(json: bool = False) -> None:
 
     found = {name: augment.get(name) for name in augment.names()}
     _show([_row(name, about=summary(cls)) for name, cls in found.items()], json)
+
+
+def list_corruptions(json: bool = False) -> None:
+    """List what images can be spoiled by: `unbraid data show NAME --corruptions` shows all of them.
+
+    Args:
+        json: Print one JSON array instead of a table.
+    """
+    from unbraid.corruptions import SUITES
+
+    found = [corruption for suite in SUITES.values() for corruption in suite.values()]
+    _show(
+        [
+            _row(each.full_name, category=each.category, severities=str(len(each.severities)), about=each.about)
+            for each in found
+        ],
+        json,
+    )
 
 
 def list_streams(json: bool = False) -> None:

@@ -100,7 +100,7 @@ def jpeg_compression(images: np.ndarray, _draws: Draws, quality: int) -> np.ndar
     "saturate", "digital", ((0.3, 0.0), (0.1, 0.0), (2.0, 0.0), (5.0, 0.1), (20.0, 0.2)), suite="imagenet-c-holdout"
 )
 def saturate(images: np.ndarray, _draws: Draws, factor: float, more: float) -> np.ndarray:
-    """The saturation of every colour made less or more; grey images are left to their single channel."""
+    """The saturation of every colour made less or more; grey stays as it is."""
     x = unit(images)
     value = x.max(axis=3, keepdims=True)
     chroma = value - x.min(axis=3, keepdims=True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from unbraid.lazy import lazily
 
 if TYPE_CHECKING:
+    from unbraid.report.corruptions import corruption_sheet as corruption_sheet
     from unbraid.report.evolution import draw_lineage as draw_lineage
     from unbraid.report.evolution import draw_tree as draw_tree
     from unbraid.report.evolution_study import write_comparison as write_comparison
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "contact_sheet": "sheet",
+    "corruption_sheet": "corruptions",
     "draw_dependence": "transitions",
     "draw_fits": "transitions",
     "draw_gaps": "transitions",

@@ -17,14 +17,16 @@ from unbraid.report.tiles import FRAME, PAPER, QUIET, TEXT, enlarge, font, paste
 if TYPE_CHECKING:
     from PIL import Image, ImageDraw, ImageFont
 
-__all__ = ["contact_sheet", "sweep"]
+__all__ = ["Block", "Row", "contact_sheet", "draw_blocks", "sweep"]
 
 _MARGIN, _GAP, _TICK = 36, 6, 18
 _CLASSES = 24
 
 
 @dataclass(frozen=True)
-class _Row:
+class Row:
+    """Images side by side, with a label before them and ticks below."""
+
     label: str
     note: str
     tiles: np.ndarray
@@ -32,9 +34,11 @@ class _Row:
 
 
 @dataclass(frozen=True)
-class _Block:
+class Block:
+    """Rows under a heading."""
+
     heading: str
-    rows: list[_Row]
+    rows: list[Row]
 
 
 def contact_sheet(
@@ -51,14 +55,14 @@ def contact_sheet(
     rng = np.random.default_rng(seed)
     blocks = []
     if dataset.space is not None:
-        blocks.append(_Block("One factor at a time", _factor_rows(dataset, dataset.space, columns, rng)))
+        blocks.append(Block("One factor at a time", _factor_rows(dataset, dataset.space, columns, rng)))
     elif dataset.has_labels:
         rows = _class_rows(dataset, columns, rng)
         few = f", {len(rows)} of {len(dataset.classes):,}" if len(rows) < len(dataset.classes) else ""
-        blocks.append(_Block(f"By class{few}", rows))
-    drawn = [_Row("", "", dataset.images(dataset.sample_index(columns, rng), rng)) for _ in range(random_rows)]
-    blocks.append(_Block("Random images", drawn))
-    picture = _draw(dataset, blocks, columns)
+        blocks.append(Block(f"By class{few}", rows))
+    drawn = [Row("", "", dataset.images(dataset.sample_index(columns, rng), rng)) for _ in range(random_rows)]
+    blocks.append(Block("Random images", drawn))
+    picture = draw_blocks(dataset, blocks, columns)
     path = Path(path)
     with writing(path):
         make_folders(path.parent)
@@ -79,16 +83,16 @@ def sweep(space: FactorSpace, position: int, columns: int) -> np.ndarray:
     return rows
 
 
-def _factor_rows(dataset: Dataset, space: FactorSpace, columns: int, rng: np.random.Generator) -> list[_Row]:
+def _factor_rows(dataset: Dataset, space: FactorSpace, columns: int, rng: np.random.Generator) -> list[Row]:
     rows = []
     for position, (name, size, kind) in enumerate(zip(space.names, space.sizes, space.kinds, strict=True)):
         factors = sweep(space, position, columns)
         tiles = dataset.images(space.index(factors), rng)
-        rows.append(_Row(name, f"{size} values, {kind}", tiles, tuple(map(str, factors[:, position]))))
+        rows.append(Row(name, f"{size} values, {kind}", tiles, tuple(map(str, factors[:, position]))))
     return rows
 
 
-def _class_rows(dataset: Dataset, columns: int, rng: np.random.Generator) -> list[_Row]:
+def _class_rows(dataset: Dataset, columns: int, rng: np.random.Generator) -> list[Row]:
     rows = []
     shown = np.unique(np.rint(np.linspace(0, len(dataset.classes) - 1, _CLASSES)).astype(np.int64))
     labels = dataset.labels()
@@ -96,11 +100,12 @@ def _class_rows(dataset: Dataset, columns: int, rng: np.random.Generator) -> lis
         members = np.flatnonzero(labels == number)
         if len(members):
             chosen = np.sort(rng.choice(members, min(columns, len(members)), replace=False))
-            rows.append(_Row(dataset.classes[number], f"{len(members):,} images", dataset.images(chosen, rng)))
+            rows.append(Row(dataset.classes[number], f"{len(members):,} images", dataset.images(chosen, rng)))
     return rows
 
 
-def _draw(dataset: Dataset, blocks: Sequence[_Block], columns: int) -> Image.Image:
+def draw_blocks(dataset: Dataset, blocks: Sequence[Block], columns: int) -> Image.Image:
+    """Rows of images under headings, ``columns`` wide, below the name of the data set."""
     from PIL import Image, ImageDraw
 
     rows = [row for block in blocks for row in block.rows]
@@ -130,7 +135,7 @@ def _draw(dataset: Dataset, blocks: Sequence[_Block], columns: int) -> Image.Ima
 def _draw_row(
     canvas: Image.Image,
     draw: ImageDraw.ImageDraw,
-    row: _Row,
+    row: Row,
     left: int,
     top: int,
     body: ImageFont.FreeTypeFont,
