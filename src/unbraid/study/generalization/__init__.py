@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from unbraid.study.generalization.models import STANDS_FOR as STANDS_FOR
     from unbraid.study.generalization.models import Model as Model
     from unbraid.study.generalization.models import model_of as model_of
+    from unbraid.study.generalization.models import models_of as models_of
     from unbraid.study.generalization.names import TABLES as TABLES
     from unbraid.study.generalization.own import benchmark as benchmark
     from unbraid.study.generalization.presets import BENCHMARKS as BENCHMARKS
@@ -55,6 +56,7 @@ _HOMES = {
     "judge_statements": "statements",
     "left_out": "presets",
     "model_of": "models",
+    "models_of": "models",
     "plain_data": "trained",
     "read_benchmark": "presets",
     "split_kind": "trained",

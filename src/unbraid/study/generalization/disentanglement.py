@@ -24,7 +24,7 @@ def disentanglement_correlations(benchmark: Benchmark) -> pl.DataFrame:
     A row for each data set and split, one for each data set (``split`` is ``all``) and one for everything; ``p`` is
     that of Spearman's. Cells with fewer than four runs, or in which nothing varies, are left out.
     """
-    rows = benchmark.scores.filter(pl.col("kind") == "read-out").drop_nulls("dci")
+    rows = benchmark.scores.filter(pl.col("kind") == "read-out").drop_nulls("dci").drop_nans("dci")
     cells = [(data, split, _cell(rows, data, split)) for data in benchmark.data for split in benchmark.splits(data)]
     cells += [(data, "all", rows.filter(pl.col("data") == data)) for data in benchmark.data]
     if len(benchmark.data) > 1:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from unbraid import objectives
 from unbraid.options import parse_name
 from unbraid.study.grid import RunSpec
 
-__all__ = ["KINDS", "MEASURE", "STANDS_FOR", "Kind", "Model", "model_of"]
+__all__ = ["KINDS", "MEASURE", "STANDS_FOR", "Kind", "Model", "model_of", "models_of"]
 
 MEASURE = "generalization"
 """The measure by which runs are asked about their splits."""
@@ -63,8 +65,10 @@ def model_of(spec: RunSpec) -> Model:
     A network with options of its own is another model than the published one, and is called by them.
     """
     if spec.objective != "regressor":
-        name = _CODES.get(spec.objective)
-        return Model(name or objectives.title(spec.objective), "read-out", name)
+        name, predicts = _CODES.get(spec.objective), objectives.get(spec.objective).predicts
+        return Model(
+            name or objectives.title(spec.objective), "supervised" if predicts == "factors" else "read-out", name
+        )
     net = spec.net or str(getattr(objectives.get("regressor")(), "net", ""))
     if net == _MLP:
         return Model("MLP", "supervised", "MLP")
@@ -75,3 +79,36 @@ def model_of(spec: RunSpec) -> Model:
     if scratch is None or options:
         return Model({"resnet": "ResNet, small"}.get(net, net), "supervised")
     return Model(scratch, "supervised", scratch)
+
+
+def models_of(specs: Iterable[RunSpec]) -> dict[int, Model]:
+    """The row of every run of a study, by its index.
+
+    Where runs of one name differ in more than data, split, strength and seed, their rows are called by what differs:
+    ``CNN, 750 steps``.
+    """
+    named = {spec.index: (spec, model_of(spec), _settings(spec)) for spec in specs}
+    cells: dict[tuple[str, str], list[dict[str, str]]] = defaultdict(list)
+    for spec, model, settings in named.values():
+        cells[model.name, spec.data_set].append(settings)
+    differ: dict[str, dict[str, None]] = defaultdict(dict)
+    for (name, _), several in cells.items():
+        for key in dict.fromkeys(key for settings in several for key in settings):
+            if len({settings.get(key) for settings in several}) > 1:
+                differ[name][key] = None
+    return {
+        index: replace(model, name=", ".join([model.name, *(settings[k] for k in differ[model.name] if k in settings)]))
+        for index, (_, model, settings) in named.items()
+    }
+
+
+def _settings(spec: RunSpec) -> dict[str, str]:
+    """What may tell two rows of one name apart, in words."""
+    net = spec.net or "its own network"
+    found = {"net": net, "steps": f"{spec.steps} steps", "batch_size": f"batch {spec.batch_size}"}
+    if spec.pairs:
+        found["pairs of the data"] = spec.pairs
+    if spec.parameter is not None:
+        found["parameter"] = f"{spec.parameter} varied"
+    others = {key: value for key, value in spec.options.items() if key not in ("net", spec.parameter)}
+    return {**found, **{f"options.{key}": f"{key} {value}" for key, value in others.items()}}

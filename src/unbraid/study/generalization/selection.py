@@ -16,7 +16,7 @@ def selected(runs: Sequence[Trained]) -> set[int]:
     """The runs of each model's selected strength, by index.
 
     Selected is, for every data set and split, the strength with the highest DCI disentanglement of the training side,
-    averaged over seeds (Schott et al., 2022, appendix); where DCI was not measured, the first.
+    averaged over seeds (Schott et al., 2022, appendix); where DCI is not known, the first.
     """
     groups: dict[tuple[str, ...], dict[float | None, list[Trained]]] = defaultdict(lambda: defaultdict(list))
     for run in runs:
@@ -29,5 +29,5 @@ def selected(runs: Sequence[Trained]) -> set[int]:
 
 
 def _mean(values: Sequence[float | None]) -> float:
-    known = [value for value in values if value is not None]
+    known = [value for value in values if value is not None and not np.isnan(value)]
     return float(np.mean(known)) if known else -np.inf

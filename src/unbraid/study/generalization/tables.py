@@ -36,7 +36,8 @@ def collect(folder: StudyFolder) -> Benchmark:
 
 
 def tabulate(name: str, runs: Sequence[Trained]) -> Benchmark:
-    """The tables of these runs."""
+    """The tables of these runs; each must have its own data set, split, model, strength or seed."""
+    _check_different(runs)
     chosen = selected(runs)
     rows: dict[str, list[dict[str, Any]]] = {table: [] for table in TABLES}
     alone: dict[tuple[str, str], list[tuple[Trained, np.ndarray]]] = defaultdict(list)
@@ -65,6 +66,19 @@ def tabulate(name: str, runs: Sequence[Trained]) -> Benchmark:
     return Benchmark(name, **tables, runs=tuple(runs))
 
 
+def _check_different(runs: Sequence[Trained]) -> None:
+    met: dict[tuple[Any, ...], int] = {}
+    for run in runs:
+        key = (run.data, run.split, run.model.name, run.strength, run.seed)
+        first = met.setdefault(key, run.index)
+        if first != run.index:
+            strength = "" if run.strength is None else f", strength {run.strength:g}"
+            raise UsageError(
+                f"runs {first:05d} and {run.index:05d} are both {run.model.name!r} on {run.data}, {run.split}{strength}"
+                f", seed {run.seed}; give models that differ different names"
+            )
+
+
 def _score_row(run: Trained, answers: Answers, chosen: bool) -> dict[str, Any]:
     spec = run.spec
     about = {} if spec is None else {"net": spec.net, "steps": spec.steps, "batch_size": spec.batch_size}
@@ -76,7 +90,7 @@ def _score_row(run: Trained, answers: Answers, chosen: bool) -> dict[str, Any]:
         "squared_error": found.mean_squared_error,
         "r2_train": answers.trained.mean,
         "images": found.images,
-        "dci": run.dci,
+        "dci": None if run.dci is None or np.isnan(run.dci) else run.dci,
         "selected": chosen,
     }
 

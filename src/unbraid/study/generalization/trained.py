@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,9 @@ from typing import Any
 from unbraid.data import parse
 from unbraid.generalization import Answers, read_predictions
 from unbraid.metrics import Score
-from unbraid.study.evaluation import answers_of
+from unbraid.study.evaluation import Answered, answers_of
 from unbraid.study.folder import StudyFolder
-from unbraid.study.generalization.models import MEASURE, Model, model_of
+from unbraid.study.generalization.models import MEASURE, Model, models_of
 from unbraid.study.grid import RunSpec, split_data
 
 __all__ = ["Trained", "plain_data", "split_kind", "trained_runs"]
@@ -31,6 +32,7 @@ class Trained:
     seed: int
     predictions: Path
     dci: float | None = None
+    """Disentanglement of its mean codes on the images it was trained on; ``None`` if it is not known."""
     spec: RunSpec | None = None
 
     def answers(self) -> Answers:
@@ -53,22 +55,27 @@ class Trained:
 
 def trained_runs(folder: StudyFolder) -> Iterator[Trained]:
     """The runs of a benchmark that were asked about their splits."""
+    models = models_of(folder.study)
     for spec in folder.study:
         if folder.progress(spec.index) != "evaluated":
             continue
-        dci, path = None, None
-        for answer in answers_of(folder.run(spec.index)):
-            if answer.evaluation.measure.name == MEASURE and answer.source is not None and answer.own:
-                path = answer.source.with_suffix(".parquet")
-            for _, scores in answer.rows:
-                found = scores.get("dci")
-                if isinstance(found, Score):
-                    dci = float(found.parts.get("disentanglement", found.value))
+        own = [answer for answer in answers_of(folder.run(spec.index)) if answer.own]
+        asked = [answer.source for answer in own if answer.evaluation.measure.name == MEASURE]
+        path = next((source.with_suffix(".parquet") for source in asked if source is not None), None)
         if path is not None:
-            kind = split_kind(spec.data)
-            yield Trained(
-                spec.index, plain_data(spec.data), kind, model_of(spec), spec.strength, spec.seed, path, dci, spec
-            )
+            about = (plain_data(spec.data), split_kind(spec.data), models[spec.index], spec.strength, spec.seed)
+            yield Trained(spec.index, *about, path, _dci(own), spec)
+
+
+def _dci(answers: Sequence[Answered]) -> float | None:
+    """Of the mean codes: codes drawn from the posterior are noisier, and DCI of another run's data is another's."""
+    for answer in answers:
+        for condition, scores in answer.rows:
+            found = scores.get("dci")
+            if condition.get("representation") == "mean" and isinstance(found, Score):
+                value = float(found.parts.get("disentanglement", found.value))
+                return None if math.isnan(value) else value
+    return None
 
 
 def split_kind(text: str) -> str:
