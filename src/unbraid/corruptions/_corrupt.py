@@ -2,13 +2,14 @@
 
 import numpy as np
 
+from unbraid.compiled import compiled
 from unbraid.corruptions._draws import draws_of
 from unbraid.corruptions._registry import Corruption, find
 from unbraid.errors import UsageError
 
 __all__ = ["corrupt"]
 
-_CHUNK = 1 << 20
+_CHUNK = 1 << 17
 """Numbers worked on at once: a few such arrays stay in the cache."""
 _SIZES = (16, 512)
 
@@ -62,9 +63,22 @@ def _bytes(corruption: Corruption, images: np.ndarray, found: np.ndarray) -> np.
         raise UsageError(f"{corruption.full_name} must give back an array of shape {images.shape}, got {came}")
     if found.dtype == np.uint8:
         return found
-    if not np.isfinite(found).all():
+    out, wrong = np.empty(found.shape, np.uint8), np.zeros(1, np.int64)
+    _rounded(np.ascontiguousarray(found).reshape(-1), out.reshape(-1), wrong)
+    if wrong[0]:
         raise UsageError(f"{corruption.full_name} gave numbers that are not finite; it must give floats in [0,1]")
-    return (np.clip(found, 0, 1) * 255 + 0.5).astype(np.uint8)
+    return out
+
+
+@compiled
+def _rounded(found: np.ndarray, out: np.ndarray, wrong: np.ndarray) -> None:
+    """Clip, round and count what is no finite number, in one pass."""
+    bad = 0
+    for i in range(len(found)):
+        value = found[i]
+        bad += not (abs(value) <= 3.0e38)
+        out[i] = np.uint8(min(max(value, 0), 1) * 255 + 0.5)
+    wrong[0] = bad
 
 
 def _checked(images: np.ndarray) -> np.ndarray:
