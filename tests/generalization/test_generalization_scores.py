@@ -16,6 +16,7 @@ from unbraid.generalization import (
     clamp,
     error_parts,
     grid_variance,
+    inside_seen,
     marginals,
     mean_target,
     modularity,
@@ -256,3 +257,14 @@ def test_a_split_without_unseen_values_says_so():
     factors = everything(SPACE)
     with pytest.raises(UsageError, match="unseen"):
         modularity(targets(factors, SPACE), factors, SPACE, {})
+
+
+def test_predictions_are_inside_until_the_nearest_value_is_an_unseen_one():
+    space = FactorSpace(("x", "y"), (5, 5), ("ordinal", "ordinal"))
+    factors, unseen = np.array([[4, 0], [3, 1], [0, 4], [0, 0]]), {"x": (3, 4)}
+    # Steps of the grid that are predicted for x, of which 0 to 2 were seen; the last two rows have no unseen x.
+    said = np.array([[2.4, 9], [2.6, 9], [9, 9], [9, 9]]) / 4
+    assert inside_seen(said, factors, space, unseen) == 0.5
+    assert inside_seen(targets(factors, space), factors, space, unseen) == 0
+    assert inside_seen(clamp(factors, space, unseen), factors, space, unseen) == 1
+    assert inside_seen(-0.2 + 0 * said, factors, space, unseen) == 0  # below the lowest

@@ -56,7 +56,7 @@ def test_the_page_has_every_part(page):
 def test_verdicts_stand_with_their_numbers_and_rules(page):
     cells = [words for tag, words in page.texts if tag == "td"]
     assert cells.count("holds") >= 4
-    assert any(words.startswith("median R² over models: random 0.") for words in cells)
+    assert any(words.startswith("median R² over 5 models: random 0.") for words in cells)
     assert "median over models above 0.8 on random, and 0.1 above the mean of the others" in cells
     # Statements are for data with published numbers alone.
     assert sum("published models" in words for words in cells) == 2

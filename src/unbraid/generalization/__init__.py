@@ -4,7 +4,7 @@ Schott, von Kuegelgen, Traeuble, Gehler, Russell, Bethge, Schoelkopf, Locatello,
 learning does not generalize strongly within the same domain, ICLR.
 """
 
-from unbraid.generalization.analyses import attribution, modularity, one_unseen, similarity, towards_mean
+from unbraid.generalization.analyses import attribution, inside_seen, modularity, one_unseen, similarity, towards_mean
 from unbraid.generalization.baselines import BASELINES, baseline, clamp, marginals, mean_target, predict_baseline
 from unbraid.generalization.beyond import error_parts, trust_range
 from unbraid.generalization.curves import gap_curve, gap_splits, gap_values, predicted_by_value
@@ -51,6 +51,7 @@ __all__ = [
     "get_recipe",
     "grid_mean",
     "grid_variance",
+    "inside_seen",
     "marginals",
     "mean_target",
     "modularity",

@@ -19,7 +19,7 @@ from unbraid.generalization.scores import check_prediction, r2, targets
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["attribution", "modularity", "one_unseen", "similarity", "towards_mean"]
+__all__ = ["attribution", "inside_seen", "modularity", "one_unseen", "similarity", "towards_mean"]
 
 Unseen = Mapping[str, Sequence[int]]
 
@@ -87,6 +87,20 @@ def towards_mean(
             )
         )
     return polars.concat(parts)
+
+
+def inside_seen(prediction: np.ndarray, factors: np.ndarray, space: FactorSpace, unseen: Unseen) -> float:
+    """The share of images with one unseen value whose predicted value lies between the lowest and the highest seen one.
+
+    A prediction counts as inside up to half a step of the grid beyond: there the nearest value is still a seen one.
+    """
+    inside = []
+    for k, chosen in _each(factors, space, unseen):
+        size, name = space.sizes[k], space.names[k]
+        seen = np.setdiff1d(np.arange(size), np.asarray(unseen[name], dtype=np.int64))
+        said = np.asarray(prediction)[chosen, k] * (size - 1)
+        inside.append((said >= seen.min() - 0.5) & (said <= seen.max() + 0.5))
+    return float(np.concatenate(inside).mean())
 
 
 def similarity(

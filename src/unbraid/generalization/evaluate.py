@@ -86,6 +86,10 @@ class Answers:
         """See :func:`unbraid.generalization.towards_mean`; the mean is that of the training side."""
         return analyses.towards_mean(*self._tested, self.space, self.facts.unseen, self.facts.train_mean)
 
+    def inside_seen(self) -> float:
+        """See :func:`unbraid.generalization.inside_seen`."""
+        return analyses.inside_seen(*self._tested, self.space, self.facts.unseen)
+
     def trust_range(self) -> polars.DataFrame:
         """See :func:`unbraid.generalization.trust_range`."""
         return beyond.trust_range(*self._all, self.space, self.facts.unseen)

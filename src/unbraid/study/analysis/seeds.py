@@ -20,6 +20,9 @@ GROUPS = 10
 """Most groups of seeds that are left out in turn."""
 
 
+_COARSE = ", a count that no seed changes: the interval knows nothing of other models"
+
+
 @dataclass(frozen=True)
 class Condition:
     """A number that must lie on one side of a limit."""
@@ -27,6 +30,10 @@ class Condition:
     name: str
     value: float
     limit: float
+    span: tuple[float, float] = (-np.inf, np.inf)
+    """What is possible at all; an interval does not go beyond."""
+    counted: bool = False
+    """Whether it counts models, so that all seeds may agree by its coarseness alone."""
 
     sign = 1
 
@@ -94,9 +101,10 @@ def without_seeds(
         return Verdict("undecided", numbers, f"{text}; without some seeds it cannot be asked ({error})")
     answers, told = [], []
     for position, one in enumerate(conditions):
-        low, high = jackknife(one.value, [other[position].value for other in others])
+        around = jackknife(one.value, [other[position].value for other in others])
+        low, high = (float(np.clip(end, *one.span)) for end in around)
         answers.append(one.met(low, high))
-        told.append(f"{one.name} {low:.3g} to {high:.3g}")
+        told.append(f"{one.name} {low:.3g} to {high:.3g}" + (_COARSE if one.counted and low == high else ""))
         numbers |= {f"{one.name} low": low, f"{one.name} high": high}
     holds = False if False in answers else True if all(answers) else None
     return verdict(holds, f"{text} [95 %: {', '.join(told)}]", **numbers)

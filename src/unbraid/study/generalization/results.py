@@ -34,7 +34,8 @@ class Benchmark:
     modularity: pl.DataFrame
     attribution: pl.DataFrame
     towards: pl.DataFrame
-    """How far from the training mean: ``below`` (share of images not beyond the truth), ``median``, and ``counts``."""
+    """How far from the training mean: ``below`` (share of images not beyond the truth), ``inside`` (share in the seen
+    range), ``median``, and ``counts``."""
     trust: pl.DataFrame
     parts: pl.DataFrame
     similarity: pl.DataFrame
@@ -112,6 +113,7 @@ SCHEMAS: dict[str, dict[str, Any]] = {
     "towards": {
         **_ABOUT,
         "below": pl.Float64,
+        "inside": pl.Float64,
         "median": pl.Float64,
         "mean": pl.Float64,
         "images": pl.Int64,

@@ -11,7 +11,7 @@ from unbraid.data import SPLITS
 from unbraid.errors import UsageError
 from unbraid.generalization import published, published_models
 from unbraid.study.analysis import Above, Below, Condition
-from unbraid.study.generalization.findings import Finding, Judged, judge, split_means
+from unbraid.study.generalization.findings import PERCENT, Finding, Judged, judge, shared, split_means
 from unbraid.study.generalization.models import STANDS_FOR
 from unbraid.study.generalization.results import Benchmark
 
@@ -41,24 +41,24 @@ def published_means(data: str) -> dict[str, dict[str, float]]:
 
 
 def hardest(means: Mapping[str, Mapping[str, float]]) -> dict[str, int]:
-    """For how many models each split is the worst (a tie counts for each)."""
-    models = _in_all(means)
+    """For how many of the models that all four splits have each split is the worst (a tie counts for each)."""
+    same = _in_all(means)
     return {
-        split: sum(means[split][model] <= min(means[other][model] for other in means) for model in models)
-        for split in means
+        split: sum(same[split][model] <= min(same[other][model] for other in same) for model in same[split])
+        for split in same
     }
 
 
 def _best_on_random(means: Mapping[str, Mapping[str, float]]) -> tuple[int, int]:
-    models = _in_all(means)
-    best = sum(means["random"][model] >= max(means[other][model] for other in means) for model in models)
-    return best, len(models)
+    same = _in_all(means)
+    best = sum(r2 >= max(same[other][model] for other in same) for model, r2 in same["random"].items())
+    return best, len(same["random"])
 
 
-def _in_all(means: Mapping[str, Mapping[str, float]]) -> list[str]:
-    if set(means) < set(SPLITS):
+def _in_all(means: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
+    if not set(SPLITS) <= set(means):
         raise UsageError(f"it needs all four splits, there are {', '.join(means)}")
-    return [model for model in means["random"] if all(model in models for models in means.values())]
+    return shared(means, SPLITS)
 
 
 def _statements(theirs: Mapping[str, Mapping[str, float]]) -> list[tuple[str, str, str, Callable[[Benchmark], Judged]]]:
@@ -91,21 +91,19 @@ def _statements(theirs: Mapping[str, Mapping[str, float]]) -> list[tuple[str, st
 def _random_is_best(benchmark: Benchmark) -> Judged:
     means = split_means(benchmark)
     best, rows = _best_on_random(means)
-    medians = " / ".join(f"{100 * np.median(list(means[split].values())):.1f}" for split in SPLITS)
-    text = (
-        f"{best} of {rows} models; medians over models {medians} (random / composition / interpolation / extrapolation)"
-    )
-    return text, [Above("percent", 100 * best / rows, 50)]
+    medians = " / ".join(f"{100 * np.median(list(models.values())):.1f}" for models in _in_all(means).values())
+    text = f"{best} of {rows} models; their medians {medians} (random / composition / interpolation / extrapolation)"
+    return text, [Above("percent", 100 * best / rows, 50, PERCENT, counted=True)]
 
 
 def _hardest_is(expected: str) -> Callable[[Benchmark], Judged]:
     def check(benchmark: Benchmark) -> Judged:
         means = split_means(benchmark)
         worst = hardest(means)
-        models = len(_in_all(means))
+        models = len(_in_all(means)["random"])
         text = f"of {models} models: " + ", ".join(f"{split} {worst[split]}" for split in SPLITS)
         lead = worst[expected] - max(count for split, count in worst.items() if split != expected)
-        return text, [Above("lead in percent", 100 * lead / models, 0)]
+        return text, [Above("lead in percent", 100 * lead / models, 0, (-100.0, 100.0), counted=True)]
 
     return check
 

@@ -108,6 +108,7 @@ def _analysed(answers: Answers) -> Iterator[tuple[str, list[dict[str, Any]]]]:
         counts = np.histogram(np.minimum(share, BINS[-1] - 1e-9), BINS)[0]
         said = {
             "below": float((share <= 1 + 1e-9).mean()),
+            "inside": answers.inside_seen(),
             "median": float(np.median(share)),
             "mean": float(share.mean()),
         }
