@@ -10,7 +10,7 @@ from PIL import Image
 from scipy import ndimage
 
 from unbraid.corruptions import IMAGENET_C, IMAGENET_C_HOLDOUT, corrupt
-from unbraid.corruptions._draws import draws_of
+from unbraid.corruptions._draws import draws_of, uniforms
 from unbraid.corruptions._smooth import smooth_fields
 
 
@@ -55,7 +55,7 @@ def test_jpeg_is_a_file_of_low_quality(channels):
 def test_smooth_fields_are_mirrored_and_blurred(sigma):
     found = smooth_fields(draws_of(0, "toy", 1, np.arange(2)), 40, 30, sigma)
     rng = draws_of(0, "toy", 1, np.array([1]))[0]
-    fields = 2 * rng.random((2, 40, 30), dtype=np.float32).astype(float) - 1
+    fields = 2 * uniforms([rng], 2, 40, 30)[0].astype(float) - 1
     expected = [ndimage.gaussian_filter(field, sigma, mode="reflect", truncate=6) for field in fields]
     assert found[1] == pytest.approx(np.stack(expected), abs=1e-4)
 
@@ -70,7 +70,7 @@ def test_elastic_moves_corners_then_points(severity):
     after = before + rng.uniform(-jitter, jitter, (3, 2))
     # The affine map that takes each moved corner back, by its six unknowns.
     unknown = np.linalg.solve(np.c_[after, np.ones(3)], before)
-    fields = 2 * rng.random((2, 40, 40), dtype=np.float32).astype(float) - 1
+    fields = 2 * uniforms([rng], 2, 40, 40)[0].astype(float) - 1
     dy, dx = (amplitude * ndimage.gaussian_filter(f, smoothness, mode="reflect", truncate=6) for f in fields)
     y, x = np.mgrid[:40, :40]
     places = np.stack([y + dy, x + dx, np.ones((40, 40))], axis=2) @ unknown

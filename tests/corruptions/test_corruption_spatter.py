@@ -6,13 +6,13 @@ from corruption_toys import as_bytes, pictures, unit
 from scipy import ndimage
 
 from unbraid.corruptions import corrupt
-from unbraid.corruptions._draws import draws_of
+from unbraid.corruptions._draws import draws_of, normals
 from unbraid.corruptions.spatter import _drops
 
 
 def layer(name: str, severity: int, size: int, mean: float, std: float, sigma: float) -> np.ndarray:
     rng = draws_of(0, name, severity, np.array([1]))[0]
-    noise = mean + std * rng.standard_normal((size, size), dtype=np.float32)
+    noise = mean + std * normals([rng], size, size)[0]
     return ndimage.gaussian_filter(noise.astype(float), sigma, mode="nearest")
 
 

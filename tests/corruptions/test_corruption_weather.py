@@ -8,7 +8,7 @@ from corruption_toys import as_bytes, pictures, unit
 from scipy import ndimage
 
 from unbraid.corruptions import IMAGENET_C, corrupt
-from unbraid.corruptions._draws import draws_of
+from unbraid.corruptions._draws import draws_of, normals, uniforms
 from unbraid.corruptions._textures import frosty, plasma
 
 
@@ -40,7 +40,7 @@ def cloud(uniform: np.ndarray, decay: float) -> np.ndarray:
 def test_plasma_is_diamond_square(decay):
     draws = draws_of(0, "toy", 1, np.arange(2))
     found = plasma(draws, 32, decay)
-    uniform = draws_of(0, "toy", 1, np.arange(2))[1].random((32, 32), dtype=np.float32)
+    uniform = uniforms([draws_of(0, "toy", 1, np.arange(2))[1]], 32, 32)[0]
     assert found[1] == pytest.approx(cloud(uniform, decay), abs=1e-4)
     assert found.min(axis=(1, 2)) == pytest.approx(0)
     assert found.max(axis=(1, 2)) == pytest.approx(1)
@@ -82,7 +82,7 @@ def test_snow_layer_by_layer(severity):
     mean, std, zoom, threshold, radius, sigma, mix = IMAGENET_C["snow"].settings[severity - 1]
     rng = draws_of(0, "imagenet-c/snow", severity, np.array([1]))[0]
     side = int(np.ceil(56 / (zoom / 2))) + 1
-    small = mean + std * rng.standard_normal((side, side), dtype=np.float32)
+    small = mean + std * normals([rng], side, side)[0]
     degrees = rng.uniform(-135, -45)
     places = np.clip((np.arange(56) - 27.5) / (zoom / 2) + (side - 1) / 2, 0, side - 1)
     flakes = ndimage.map_coordinates(small.astype(float), np.meshgrid(places, places, indexing="ij"), order=1)

@@ -49,10 +49,11 @@ def filtered(images: np.ndarray, taps: np.ndarray, weights: np.ndarray, mode: st
 
 def padded_by(images: np.ndarray, down: int, right: int, mode: str) -> np.ndarray:
     """Images with a margin, as ``np.pad`` does it, by one indexing per axis."""
-    _, height, width, _ = images.shape
-    rows = np.pad(np.arange(height), down, mode)  # type: ignore[call-overload]
-    columns = np.pad(np.arange(width), right, mode)  # type: ignore[call-overload]
-    return np.ascontiguousarray(images[:, rows][:, :, columns], np.float32)
+    found = images
+    for axis, margin in ((1, down), (2, right)):
+        if margin:
+            found = found.take(np.pad(np.arange(images.shape[axis]), margin, mode), axis)  # type: ignore[call-overload]
+    return np.ascontiguousarray(found, np.float32)
 
 
 @compiled

@@ -5,6 +5,7 @@ from io import BytesIO
 import numpy as np
 from PIL import Image
 
+from unbraid.compiled import compiled
 from unbraid.corruptions._draws import Draws
 from unbraid.corruptions._filters import bilinear, scaled, unit
 from unbraid.corruptions._registry import register
@@ -16,8 +17,28 @@ __all__ = ["contrast", "elastic_transform", "jpeg_compression", "pixelate", "sat
 @register("contrast", "digital", (0.4, 0.3, 0.2, 0.1, 0.05), suite="imagenet-c")
 def contrast(images: np.ndarray, _draws: Draws, factor: float) -> np.ndarray:
     """Every number drawn towards the mean of its channel."""
-    mean = images.mean(axis=(1, 2), keepdims=True, dtype=np.float64).astype(np.float32) / 255
-    return unit(images) * np.float32(factor) + mean * np.float32(1 - factor)
+    out = np.empty_like(images)
+    _flatten(images, factor, out)
+    return out
+
+
+@compiled
+def _flatten(images: np.ndarray, factor: float, out: np.ndarray) -> None:
+    count, height, width, channels = images.shape
+    shades = np.empty((channels, 256), np.uint8)
+    for n in range(count):
+        for c in range(channels):
+            total = 0
+            for i in range(height):
+                for j in range(width):
+                    total += images[n, i, j, c]
+            mean = total / (height * width)
+            for shade in range(256):
+                shades[c, shade] = np.uint8((shade - mean) * factor + mean + 0.5)
+        for i in range(height):
+            for j in range(width):
+                for c in range(channels):
+                    out[n, i, j, c] = shades[c, images[n, i, j, c]]
 
 
 _UNIT = 244 / 224
@@ -63,26 +84,49 @@ def _affine(moves: np.ndarray, height: int, width: int) -> np.ndarray:
 def pixelate(images: np.ndarray, _draws: Draws, share: float) -> np.ndarray:
     """Blocks of pixels replaced by their mean."""
     block = 1 + scaled(1 / share - 1, images)
-    n, height, width, channels = images.shape
-    down, right = _boxes(height, block), _boxes(width, block)
-    means = down @ unit(images).reshape(n, height, -1)
-    means = right @ means.reshape(n, len(down), width, channels)
-    rows, columns = (_nearest(len(boxes), side) for boxes, side in ((down, height), (right, width)))
-    return means[:, rows][:, :, columns]
+    out = np.empty_like(images)
+    _average(images, *_boxes(images.shape[1], block), *_boxes(images.shape[2], block), out)
+    return out
 
 
-def _boxes(side: int, block: float) -> np.ndarray:
-    """Shares [boxes, side] of each pixel in the mean of each of equal boxes: those whose centres lie within count."""
+def _boxes(side: int, block: float) -> tuple[np.ndarray, np.ndarray]:
+    """Equal boxes along a side: the first pixel whose centre lies in each (and the end), the box of each pixel.
+
+    As Pillow's: the mean is that of pixels (edge, edge] of a box, and what is shown at a pixel that of [edge, edge).
+    """
     count = max(1, int(side / block + 1e-9))
-    edges = np.linspace(0, side, count + 1)
-    centres = np.arange(side) + 0.5
-    within = (centres > edges[:-1, None]) & (centres <= edges[1:, None])
-    return (within / within.sum(axis=1, keepdims=True)).astype(np.float32)
+    first = np.floor(np.linspace(0, side, count + 1) - 0.5).astype(np.int64) + 1
+    return first, ((np.arange(side) + 0.5) * count / side).astype(np.int64)
 
 
-def _nearest(count: int, side: int) -> np.ndarray:
-    """The box in which the centre of each pixel lies."""
-    return ((np.arange(side) + 0.5) * count / side).astype(np.int64)
+@compiled
+def _average(
+    images: np.ndarray,
+    rows: np.ndarray,
+    row_of: np.ndarray,
+    columns: np.ndarray,
+    column_of: np.ndarray,
+    out: np.ndarray,
+) -> None:
+    count, height, width, channels = images.shape
+    means = np.empty((len(columns) - 1, channels), np.uint8)
+    for n in range(count):
+        done = -1
+        for i in range(height):
+            box = row_of[i]
+            if box != done:
+                for k in range(len(columns) - 1):
+                    size = (rows[box + 1] - rows[box]) * (columns[k + 1] - columns[k])
+                    for c in range(channels):
+                        total = 0
+                        for y in range(rows[box], rows[box + 1]):
+                            for x in range(columns[k], columns[k + 1]):
+                                total += images[n, y, x, c]
+                        means[k, c] = np.uint8(total / size + 0.5)
+                done = box
+            for j in range(width):
+                for c in range(channels):
+                    out[n, i, j, c] = means[column_of[j], c]
 
 
 @register("jpeg_compression", "digital", (25, 18, 15, 10, 7), suite="imagenet-c")
@@ -101,13 +145,20 @@ def jpeg_compression(images: np.ndarray, _draws: Draws, quality: int) -> np.ndar
 )
 def saturate(images: np.ndarray, _draws: Draws, factor: float, more: float) -> np.ndarray:
     """The saturation of every colour made less or more; grey stays as it is."""
-    x = unit(images)
-    value = x.max(axis=3, keepdims=True)
-    chroma = value - x.min(axis=3, keepdims=True)
-    before = chroma / np.maximum(value, np.float32(1e-6))
-    after = np.clip(before * np.float32(factor) + np.float32(more), 0, 1)
-    # Hue is kept: distances from the value are stretched in proportion to the saturation.
-    depth = (value - x) / np.maximum(chroma, np.float32(1e-6))
-    red = np.zeros_like(depth)
-    red[..., 1:] = 1  # what has no hue counts as red
-    return value * (1 - after * np.where(chroma > 0, depth, red))
+    if images.shape[3] == 1:
+        return images
+    out = np.empty_like(images)
+    _saturate(images.reshape(-1, 3), np.float32(factor), np.float32(more), out.reshape(-1, 3))
+    return out
+
+
+@compiled
+def _saturate(pixels: np.ndarray, factor: float, more: float, out: np.ndarray) -> None:
+    """Distances from the value are stretched in proportion to the saturation, which keeps the hue."""
+    for i in range(len(pixels)):
+        value, least = np.float32(pixels[i].max()), np.float32(pixels[i].min())
+        chroma = value - least
+        after = min(max(chroma / max(value, np.float32(1)) * factor + more, np.float32(0)), np.float32(1))
+        for c in range(3):
+            depth = (value - pixels[i, c]) / chroma if chroma > 0 else np.float32(c > 0)  # no hue counts as red
+            out[i, c] = np.uint8(value * (1 - after * depth) + np.float32(0.5))

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from unbraid.compiled import compiled
 from unbraid.corruptions._draws import Draws, each, normals
 from unbraid.corruptions._filters import filtered, line_taps, scaled, unit, zoomed
 from unbraid.corruptions._registry import register
@@ -75,10 +76,19 @@ def fog(images: np.ndarray, draws: Draws, thickness: float, decay: float) -> np.
 @register("brightness", "weather", (0.1, 0.2, 0.3, 0.4, 0.5), suite="imagenet-c")
 def brightness(images: np.ndarray, _draws: Draws, more: float) -> np.ndarray:
     """The greatest of red, green and blue raised, hue and saturation kept."""
-    x = unit(images)
-    value = x.max(axis=3, keepdims=True)
-    raised = np.minimum(value + np.float32(more), 1)
-    return np.where(value > 0, x * (raised / np.maximum(value, np.float32(1e-6))), raised)
+    out = np.empty_like(images)
+    _raise(images.reshape(-1, images.shape[3]), np.float32(255 * more), out.reshape(-1, images.shape[3]))
+    return out
+
+
+@compiled
+def _raise(pixels: np.ndarray, more: float, out: np.ndarray) -> None:
+    for i in range(len(pixels)):
+        value = np.float32(pixels[i].max())
+        raised = min(value + more, np.float32(255))
+        factor = raised / max(value, np.float32(1))
+        for c in range(pixels.shape[1]):
+            out[i, c] = np.uint8((pixels[i, c] * factor if value > 0 else raised) + np.float32(0.5))
 
 
 @register("brightness", "weather", (0.5,), suite="mnist-c")
