@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import polars as pl
 import pytest
 
 from unbraid.cli.app import main
+from unbraid.study import coverage, open_study
 
 FILE = """
 name = "tiny"
@@ -40,6 +42,26 @@ def test_a_model_on_a_split_with_a_seed_is_a_run(folder):
     assert len(table) == 2 * 2 * 2
     assert set(table["data"]) == {"mini-sprites:split=random", "mini-sprites:split=extrapolation"}
     assert table["r2_test"].null_count() == 0
+
+
+@pytest.mark.parametrize("how", ["lost", "cut"])
+def test_predictions_that_are_gone_or_damaged_are_made_anew(how, folder, tmp_path, capsys):
+    bench, file = shutil.copytree(folder, tmp_path / "bench"), folder.parent / "tiny.toml"
+    (said,) = (bench / "runs" / "00003" / "scores").glob("generalization-*.parquet")
+    whole = pl.read_parquet(said)
+    again = ["generalize", "run", str(file), "--out", str(bench), "--workers", "1", "--progress", "none"]
+    if how == "lost":
+        said.unlink()
+        assert coverage(open_study(bench)).count("evaluated") == 7
+        assert main(again) == 0
+    else:
+        said.write_bytes(said.read_bytes()[:-300])
+        assert main(["generalize", "table", str(bench)]) == 2
+        assert f"{said.name}" in (told := capsys.readouterr().err)
+        assert "unbraid generalize run FILE --out" in told
+        assert "--reevaluate" in told
+        assert main([*again, "--reevaluate"]) == 0
+    assert pl.read_parquet(said).equals(whole)
 
 
 def test_the_table_is_printed_and_written(folder, tmp_path, capsys):

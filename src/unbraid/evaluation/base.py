@@ -64,6 +64,8 @@ class Measure:
     """What it asks for in words, for the message to those who do not have it: ``a model that predicts``."""
     version: ClassVar[int] = 1
     """Raise it when the same settings give another answer than before: stored answers are then computed anew."""
+    beside: ClassVar[tuple[str, ...]] = ()
+    """Endings of files that ``rows`` leaves with the answer (``.parquet``): without them it is computed anew."""
 
     def applies(self, run: Run, data: ImageDataset) -> bool:
         """Whether it makes sense for this model on these data."""

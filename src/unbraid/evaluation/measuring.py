@@ -217,6 +217,10 @@ class _Store:
         path = self.path(asked, ".rows")
         return path.with_name(f".{path.name}")
 
+    def whole(self, asked: Measure) -> bool:
+        """Whether the answer lies there with all that belongs to it."""
+        return all(self.path(asked, suffix).exists() for suffix in (".json", *asked.beside))
+
     def forget(self, asked: Measure) -> None:
         """Delete what was answered."""
         for path in (*(self.path(asked, suffix) for suffix in BESIDE), self.partial(asked)):
@@ -254,7 +258,7 @@ def _choose(measures: Asked) -> list[Measure]:
 
 def _rows(asked: Measure, run: Run, data: ImageDataset, seed: int, store: _Store | None) -> Rows:
     """The rows of a measure; as they would be read from its file, whether or not they are."""
-    if store is not None and store.path(asked).exists():
+    if store is not None and store.whole(asked):
         with contextlib.suppress(OSError):  # left if the process was killed just then; a folder may be read-only
             store.partial(asked).unlink()
         return read_rows(store.path(asked))

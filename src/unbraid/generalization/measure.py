@@ -49,6 +49,7 @@ class Generalization(Measure):
     """Of the model on both sides, of the baselines on the test side; of a factor that alone has an unseen value, and of
     all others then."""
     needs = "a model that predicts factors or encodes, trained on the training side of a split (--data NAME:split=KIND)"
+    beside: ClassVar[tuple[str, ...]] = (".parquet",)
     images: int = 10_000
     """At most so many images of the test side, drawn without repetition."""
     train_images: int = 2_000

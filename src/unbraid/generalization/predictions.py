@@ -117,18 +117,21 @@ def write_predictions(
     return place
 
 
-def read_predictions(path: str | Path) -> Predictions:
-    """What :func:`write_predictions` wrote. Numbers and words are read, nothing is run."""
+def read_predictions(path: str | Path, *, remedy: str = _ANEW) -> Predictions:
+    """What :func:`write_predictions` wrote. Numbers and words are read, nothing is run.
+
+    ``remedy`` is what the message about a damaged file tells to do.
+    """
     place = user_path(path, "predictions")
-    columns, said = read_columns(place, remedy=_ANEW)
-    with understood(place, _ANEW):
+    columns, said = read_columns(place, remedy=remedy)
+    with understood(place, remedy):
         if said.get("predictions") != 1:
-            raise UsageError(f"{place} holds no predictions of a split as this version writes them; {_ANEW}")
-        check_form(said, {"split": dict, "about": dict}, place, remedy=_ANEW)
-        split = SplitFacts.from_json(said["split"], place, remedy=_ANEW)
+            raise UsageError(f"{place} holds no predictions of a split as this version writes them; {remedy}")
+        check_form(said, {"split": dict, "about": dict}, place, remedy=remedy)
+        split = SplitFacts.from_json(said["split"], place, remedy=remedy)
         true, predicted = ([f"{word} {name}" for name in split.space.names] for word in ("true", "predicted"))
         if missing := [name for name in ("side", "image", *true, *predicted) if name not in columns]:
-            raise UsageError(f"{place} has no column {missing[0]!r}; {_ANEW}")
+            raise UsageError(f"{place} has no column {missing[0]!r}; {remedy}")
         try:
             return Predictions(
                 split,
@@ -139,4 +142,4 @@ def read_predictions(path: str | Path) -> Predictions:
                 said["about"],
             )
         except UsageError as error:
-            raise UsageError(f"{place}: {error}; {_ANEW}") from error
+            raise UsageError(f"{place}: {error}; {remedy}") from error

@@ -6,7 +6,7 @@ last, says which of them belong to the study as it is now.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from unbraid.errors import UsageError
 from unbraid.evaluation import FOLDER, Condition, GroupMeasure, Scores, measure, read_rows, read_share
 from unbraid.files import write_json
 from unbraid.metrics import Score
-from unbraid.reading import check_form, read_json, understood
+from unbraid.reading import check_form, read_columns, read_json, understood
 from unbraid.study.earlier import earlier_answers, earlier_measures
 from unbraid.study.grid import TRAINING, Evaluation
 
@@ -84,13 +84,20 @@ def is_evaluated(run: Path, evaluations: Sequence[Evaluation]) -> bool:
     stored = [{"version": 1, **entry} for entry in record["measures"]]
     for entry in stored:
         entry.pop("answers")
-    files = [answer["file"] for entry in record["measures"] for answer in entry["answers"]]
     with understood(run / EVALUATION, _ANEW):  # a name may be too long for the system
         return (
             stored == [_asked(entry) for entry in evaluations]
             and record["step"] == read_json(run / "run.json", {"step": int})["step"]
-            and all((run / FOLDER / name).is_file() for name in files if name is not None)
+            and all((run / FOLDER / name).is_file() for name in _files(record, evaluations))
         )
+
+
+def _files(record: dict[str, Any], evaluations: Sequence[Evaluation]) -> Iterator[str]:
+    """The names of all files that the answers consist of."""
+    for stored, entry in zip(record["measures"], evaluations, strict=True):
+        for name in (answer["file"] for answer in stored["answers"] if answer["file"] is not None):
+            yield name
+            yield from (str(Path(name).with_suffix(suffix)) for suffix in entry.measure.beside)
 
 
 def _record(run: Path) -> dict[str, Any]:
@@ -118,6 +125,8 @@ def forget_damaged(run: Path) -> None:
         try:
             if path.suffix == ".json":
                 read_rows(path)
+            elif path.suffix == ".parquet":
+                read_columns(path)
             elif path.suffix == ".npz" and any(array.dtype.kind not in "fiub" for array in read_share(path).values()):
                 raise UsageError(f"{path} holds something else than numbers")
         except UsageError:
