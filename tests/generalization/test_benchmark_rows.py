@@ -85,12 +85,12 @@ def score(value):
 
 def test_dci_is_that_of_the_mean_codes():
     rows = [({"representation": "mean"}, score(0.7)), ({"representation": "sampled"}, score(0.1))]
-    assert _dci([answered("disentanglement", rows)]) == 0.7
-    assert _dci([answered("disentanglement", rows[1:])]) is None
+    assert _dci([answered("disentanglement", rows)])[0] == 0.7
+    assert _dci([answered("disentanglement", rows[1:])]) == (None, None)
 
 
 def test_dci_that_could_not_be_computed_is_not_known():
-    assert _dci([answered("disentanglement", [({"representation": "mean"}, score(math.nan))])]) is None
+    assert _dci([answered("disentanglement", [({"representation": "mean"}, score(math.nan))])])[0] is None
 
 
 def test_strengths_without_a_number_lose_to_those_with_one(runs):
@@ -110,3 +110,9 @@ def test_correlations_leave_out_what_has_no_dci(runs):
     table = disentanglement_correlations(dataclasses.replace(toy, scores=broken))
     assert table.filter(pl.col("split") == "random")["runs"].to_list() == [4]
     assert table["spearman"].is_not_nan().all()
+
+
+def test_how_dci_was_estimated_is_kept():
+    said = {"estimator": "trees", "stages": 10, "train": 500, "test": 250}
+    rows = [({"representation": "mean"}, {"dci": Score("dci", 0.5, 1.0, {}, said)})]
+    assert _dci([answered("disentanglement", rows)]) == (0.5, "trees, 10 stages, 500 + 250 codes")

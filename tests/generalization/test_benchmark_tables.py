@@ -158,6 +158,14 @@ def test_the_table_stands_beside_the_published_one(runs):
     assert own["published"].null_count() == len(own)
 
 
+def test_data_that_are_only_like_the_published_have_no_published_cell(runs):
+    found = tabulate("toy", [dataclasses.replace(run, data="arm3d") for run in runs])
+    table = beside_published(found)
+    assert table["published"].null_count() == len(table)
+    assert table["stand_in"].all()
+    assert judge_statements(found) == []
+
+
 def test_runs_that_were_asked_about_other_images_are_refused(runs, tmp_path):
     other = toy_runs(tmp_path, "mini-sprites", seeds=1, images=300, kinds=("extrapolation",))
     first = [run for run in runs if run.split == "extrapolation"]

@@ -6,6 +6,7 @@ import pytest
 from page_checks import check_page
 
 from benchmark_toys import toy_runs
+from unbraid.generalization import write_predictions
 from unbraid.report.generalization.sections import sections, tile_numbers
 from unbraid.report.page.shell import page as make_page
 from unbraid.study.generalization import Model, tabulate
@@ -82,6 +83,29 @@ def test_baselines_are_drawn_beside_the_models(page):
     named = [words for tag, words in page.texts if tag == "text"]
     for name in ("constant", "training mean", "clamped truth"):
         assert named.count(name) == 2
+
+
+def test_the_page_says_what_its_numbers_rest_on(runs):
+    own = [run for run in runs if (run.data, run.model.name) == ("mini-sprites", "BetaVAE")]
+    by = "trees, 10 stages, 500 + 250 codes"
+    several = [
+        dataclasses.replace(run, index=run.index + 5000 * place, strength=strength, dci=dci, dci_by=by)
+        for place, (strength, known) in enumerate(((2.0, 0.1), (8.0, 0.4)))
+        for run in own
+        for dci in (None if run.split == "random" else known,)
+    ]
+    about = {"objective": {"options": {"learning_rate": 0.003}}}
+    about |= {"readout": "mlp", "readout_recipe": "cpu", "readout_steps": 41}
+    for run in own:
+        write_predictions(run.predictions, run.read(), about)
+    page = check_page(_page(tabulate("toy", several)))
+    cells = [words for tag, words in page.texts if tag == "td"]
+    for words in ("0.003", "2, 8", "mlp, recipe cpu", "41", by):
+        assert words in cells, words
+    assert any(words.startswith("dSprites in tests") for words in cells)
+    assert "BetaVAE on mini-sprites, random: DCI is not known, so the first strength, 2, is shown" in [
+        words for _, words in page.texts
+    ]
 
 
 def test_names_of_models_stay_text(runs):

@@ -78,7 +78,8 @@ CAPTIONS = {
         a question, not a refutation."""
     ),
     "budget": _text(
-        """What every row was trained with. Published: 500,000 steps of Adam with batches of 64, 10 seeds for models
-        with a read-out and 3 for others."""
+        """What every row was trained with, the strength that was selected (by DCI of training images, one for each data
+        set and split) and what its codes were read by. Published: 500,000 steps of Adam with batches of 64, 10
+        seeds for models with a read-out and 3 for others."""
     ),
 }

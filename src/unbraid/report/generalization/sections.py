@@ -10,6 +10,7 @@ from unbraid.data import SPLITS, load, split
 from unbraid.errors import UsageError
 from unbraid.evaluation import told
 from unbraid.report.generalization import charts
+from unbraid.report.generalization.budget import budget
 from unbraid.report.generalization.captions import CAPTIONS
 from unbraid.report.generalization.rows import legend_of
 from unbraid.report.generalization.split_panels import split_factors, split_panels
@@ -18,6 +19,7 @@ from unbraid.report.page.axes import number
 from unbraid.report.page.markup import Html, Section, figure, fragment, note, section, tag
 from unbraid.report.page.tables import data_table
 from unbraid.study.generalization import (
+    LIKE,
     STANDS_FOR,
     Benchmark,
     Finding,
@@ -46,7 +48,7 @@ def sections(benchmark: Benchmark) -> list[Section]:
         _similarity(benchmark),
         _disentanglement(benchmark),
         _trust(benchmark),
-        _budget(benchmark),
+        budget(benchmark),
     ]
     return [one for one in made if one is not None]
 
@@ -90,6 +92,10 @@ def _published(benchmark: Benchmark) -> Section:
 
 
 def _beside_words(data: str, theirs: str | None) -> list[Html]:
+    if data in LIKE:
+        return [
+            note(f"{data} is like {LIKE[data]}, not the same: no published numbers stand beside its own.", kind="info")
+        ]
     if theirs is None or not imitates(data):
         return []
     words = f"{data} stands in for {theirs}: the same grid of factors, other images. Compare directions, not digits."
@@ -212,15 +218,6 @@ def _trust(benchmark: Benchmark) -> Section | None:
             figure(CAPTIONS["errors"], legend_of(charts.PARTS, bars=True), _grid(errors)),
         ]
     return section("How far beyond?", blocks, short="Trust")
-
-
-def _budget(benchmark: Benchmark) -> Section:
-    rows = benchmark.chosen.group_by("model", "kind", "net", "steps", "batch_size", maintain_order=True).agg(
-        pl.col("data").n_unique(), pl.col("split").n_unique(), pl.col("seed").n_unique(), pl.col("images").max()
-    )
-    columns = ["model", "kind", "network", "steps", "batch", "data sets", "splits", "seeds", "test images"]
-    shown = [[row[0], row[1], row[2] or "its own", number(row[3]), *row[4:]] for row in rows.iter_rows()]
-    return section("Budget", figure(CAPTIONS["budget"], data_table(columns, shown, "What rows were trained with")))
 
 
 def tile_numbers(benchmark: Benchmark) -> list[tuple[str, str, str]]:

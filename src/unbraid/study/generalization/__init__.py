@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from unbraid.study.generalization.findings import Finding as Finding
     from unbraid.study.generalization.findings import judge_findings as judge_findings
     from unbraid.study.generalization.models import KINDS as KINDS
+    from unbraid.study.generalization.models import LIKE as LIKE
     from unbraid.study.generalization.models import STANDS_FOR as STANDS_FOR
     from unbraid.study.generalization.models import Model as Model
     from unbraid.study.generalization.models import model_of as model_of
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from unbraid.study.generalization.presets import left_out as left_out
     from unbraid.study.generalization.presets import read_benchmark as read_benchmark
     from unbraid.study.generalization.results import Benchmark as Benchmark
+    from unbraid.study.generalization.selection import unmeasured as unmeasured
     from unbraid.study.generalization.statements import judge_statements as judge_statements
     from unbraid.study.generalization.tables import BINS as BINS
     from unbraid.study.generalization.tables import collect as collect
@@ -43,6 +45,7 @@ _HOMES = {
     "Benchmark": "results",
     "Finding": "findings",
     "KINDS": "models",
+    "LIKE": "models",
     "Model": "models",
     "STANDS_FOR": "models",
     "TABLES": "names",
@@ -62,6 +65,7 @@ _HOMES = {
     "split_kind": "trained",
     "tabulate": "tables",
     "trained_runs": "trained",
+    "unmeasured": "selection",
 }
 
 __all__ = sorted(_HOMES)

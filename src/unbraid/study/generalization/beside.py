@@ -6,7 +6,7 @@ import polars as pl
 
 from unbraid.data import SPLITS
 from unbraid.generalization import published
-from unbraid.study.generalization.models import STANDS_FOR
+from unbraid.study.generalization.models import LIKE, STANDS_FOR
 from unbraid.study.generalization.results import Benchmark
 
 __all__ = ["beside_published", "imitates"]
@@ -53,4 +53,4 @@ def beside_published(benchmark: Benchmark) -> pl.DataFrame:
 
 def imitates(data: str) -> bool:
     """Whether a data set stands in for one of the paper."""
-    return STANDS_FOR.get(data, data) != data and data != "mpi3d-real"
+    return data in LIKE or (STANDS_FOR.get(data, data) != data and data != "mpi3d-real")

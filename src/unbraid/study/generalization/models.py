@@ -11,7 +11,7 @@ from unbraid import objectives
 from unbraid.options import parse_name
 from unbraid.study.grid import RunSpec
 
-__all__ = ["KINDS", "MEASURE", "STANDS_FOR", "Kind", "Model", "model_of", "models_of"]
+__all__ = ["KINDS", "LIKE", "MEASURE", "STANDS_FOR", "Kind", "Model", "model_of", "models_of"]
 
 MEASURE = "generalization"
 """The measure by which runs are asked about their splits."""
@@ -43,10 +43,11 @@ STANDS_FOR = {
     "rooms3d": "shapes3d",
     "mpi3d-real": "mpi3d",
     "mpi3d-toy": "mpi3d-toy",
-    "arm3d": "mpi3d",
     "celeb-flow": "celeb-glow",
 }
 """Data sets whose published numbers stand beside those measured here: the same, or what they imitate."""
+LIKE = {"arm3d": "MPI3D"}
+"""Data sets too different from what they imitate for its numbers to stand beside theirs."""
 
 
 @dataclass(frozen=True)

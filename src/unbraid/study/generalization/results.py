@@ -26,7 +26,7 @@ class Benchmark:
 
     name: str
     scores: pl.DataFrame
-    """R² and squared error of the test side and R² of the training side, ``dci``, ``selected``, ``steps``."""
+    """R² and squared error of the test side, R² of the training side, ``dci``, ``selected``, and how it was trained."""
     factors: pl.DataFrame
     """R² of every factor on the test side."""
     baselines: pl.DataFrame
@@ -104,6 +104,10 @@ SCHEMAS: dict[str, dict[str, Any]] = {
         "r2_train": pl.Float64,
         "images": pl.Int64,
         "dci": pl.Float64,
+        "dci_by": pl.String,
+        "learning_rate": pl.Float64,
+        "readout": pl.String,
+        "readout_steps": pl.Int64,
         "selected": pl.Boolean,
     },
     "factors": {**_ABOUT, "factor": pl.String, "r2": pl.Float64, "squared_error": pl.Float64},

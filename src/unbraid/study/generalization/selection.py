@@ -6,10 +6,11 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 import numpy as np
+import polars as pl
 
 from unbraid.study.generalization.trained import Trained
 
-__all__ = ["selected"]
+__all__ = ["selected", "unmeasured"]
 
 
 def selected(runs: Sequence[Trained]) -> set[int]:
@@ -26,6 +27,16 @@ def selected(runs: Sequence[Trained]) -> set[int]:
         best = max(strengths.values(), key=lambda own: _mean([run.dci for run in own]))
         chosen |= {run.index for run in best}
     return chosen
+
+
+def unmeasured(scores: pl.DataFrame) -> pl.DataFrame:
+    """Models of several strengths of which none has a known DCI: ``data``, ``split``, ``model``, ``strength`` taken."""
+    groups = scores.group_by("data", "split", "model", maintain_order=True).agg(
+        several=pl.col("strength").n_unique() > 1,
+        unknown=pl.col("dci").is_null().all(),
+        strength=pl.col("strength").filter(pl.col("selected")).first(),
+    )
+    return groups.filter("several", "unknown").select("data", "split", "model", "strength")
 
 
 def _mean(values: Sequence[float | None]) -> float:

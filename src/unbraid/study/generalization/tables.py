@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,8 +43,9 @@ def tabulate(name: str, runs: Sequence[Trained]) -> Benchmark:
     alone: dict[tuple[str, str], list[tuple[Trained, np.ndarray]]] = defaultdict(list)
     asked: dict[tuple[str, str], Answers] = {}
     for run in runs:
-        answers = run.answers()
-        rows["scores"].append(_score_row(run, answers, run.index in chosen))
+        said = run.read()
+        answers = said.answers()
+        rows["scores"].append({**_score_row(run, answers, run.index in chosen), **_budget(said.about)})
         if run.index not in chosen:
             continue
         first = asked.setdefault((run.data, run.split), answers)
@@ -91,7 +92,19 @@ def _score_row(run: Trained, answers: Answers, chosen: bool) -> dict[str, Any]:
         "r2_train": answers.trained.mean,
         "images": found.images,
         "dci": None if run.dci is None or np.isnan(run.dci) else run.dci,
+        "dci_by": run.dci_by,
         "selected": chosen,
+    }
+
+
+def _budget(about: Mapping[str, Any]) -> dict[str, Any]:
+    """How a run and its read-out were trained, as far as its file says."""
+    options = about.get("objective", {}).get("options", {})
+    kind, recipe = about.get("readout"), about.get("readout_recipe")
+    return {
+        "learning_rate": options.get("learning_rate"),
+        "readout": None if kind is None else f"{kind}, recipe {recipe}",
+        "readout_steps": about.get("readout_steps"),
     }
 
 

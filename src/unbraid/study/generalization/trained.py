@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from unbraid.data import parse
-from unbraid.generalization import Answers, read_predictions
+from unbraid.generalization import Answers, Predictions, read_predictions
 from unbraid.metrics import Score
+from unbraid.paths import quoted
 from unbraid.study.evaluation import Answered, answers_of
 from unbraid.study.folder import StudyFolder
 from unbraid.study.generalization.models import MEASURE, Model, models_of
@@ -34,10 +35,21 @@ class Trained:
     dci: float | None = None
     """Disentanglement of its mean codes on the images it was trained on; ``None`` if it is not known."""
     spec: RunSpec | None = None
+    dci_by: str | None = None
+    """How that was estimated, and on how many codes."""
 
     def answers(self) -> Answers:
+        """What it said, with every analysis."""
+        return self.read().answers()
+
+    def read(self) -> Predictions:
         """What it said, read from its file."""
-        return read_predictions(self.predictions).answers()
+        if self.spec is None:
+            remedy = "make the benchmark anew"
+        else:  # STUDY/runs/00000/scores/generalization-....parquet
+            study = self.predictions.absolute().parents[3]
+            remedy = f"measure it anew: unbraid generalize run FILE --out {quoted(study)} --reevaluate"
+        return read_predictions(self.predictions, remedy=remedy)
 
     @property
     def about(self) -> dict[str, Any]:
@@ -64,18 +76,22 @@ def trained_runs(folder: StudyFolder) -> Iterator[Trained]:
         path = next((source.with_suffix(".parquet") for source in asked if source is not None), None)
         if path is not None:
             about = (plain_data(spec.data), split_kind(spec.data), models[spec.index], spec.strength, spec.seed)
-            yield Trained(spec.index, *about, path, _dci(own), spec)
+            dci, by = _dci(own)
+            yield Trained(spec.index, *about, path, dci, spec, by)
 
 
-def _dci(answers: Sequence[Answered]) -> float | None:
-    """Of the mean codes: codes drawn from the posterior are noisier, and DCI of another run's data is another's."""
+def _dci(answers: Sequence[Answered]) -> tuple[float | None, str | None]:
+    """DCI of the mean codes, and by what: codes drawn from the posterior are noisier."""
     for answer in answers:
         for condition, scores in answer.rows:
             found = scores.get("dci")
             if condition.get("representation") == "mean" and isinstance(found, Score):
-                value = float(found.parts.get("disentanglement", found.value))
-                return None if math.isnan(value) else value
-    return None
+                value, said = float(found.parts.get("disentanglement", found.value)), found.settings
+                words = [str(said["estimator"])] if "estimator" in said else []
+                words += [f"{said['stages']} stages"] if "stages" in said else []
+                words += [f"{said['train']} + {said['test']} codes"] if "train" in said else []
+                return (None if math.isnan(value) else value), ", ".join(words) or None
+    return None, None
 
 
 def split_kind(text: str) -> str:
