@@ -10,7 +10,8 @@ from unbraid.corruptions._draws import draws_of
 
 
 def sign_of(name: str, index: int) -> int:
-    return int(2 * draws_of(0, f"mnist-c/{name}", 1, np.array([index]))[0].integers(0, 2, 1)[0] - 1)
+    word = draws_of(0, f"mnist-c/{name}", 1, np.array([index]))[0].bit_generator.random_raw()
+    return 1 if word % 2 else -1
 
 
 def mapped(image: np.ndarray, matrix: list[list[float]]) -> np.ndarray:

@@ -166,6 +166,13 @@ def _read(images: np.ndarray, down: np.ndarray, right: np.ndarray, mirrored: boo
                 y, x = down[n, i, j], right[n, i, j]
                 top, left = int(np.floor(y)), int(np.floor(x))
                 dy, dx = y - top, x - left
+                if 0 <= top < height - 1 and 0 <= left < width - 1:
+                    nw, ne, sw, se = (1 - dy) * (1 - dx), (1 - dy) * dx, dy * (1 - dx), dy * dx
+                    upper, lower = images[n, top], images[n, top + 1]
+                    for k in range(channels):
+                        above = nw * upper[left, k] + ne * upper[left + 1, k]
+                        out[n, i, j, k] = above + (sw * lower[left, k] + se * lower[left + 1, k])
+                    continue
                 for c in range(channels):
                     out[n, i, j, c] = 0
                 for corner in range(4):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from unbraid.corruptions._draws import Draws
+from unbraid.corruptions._draws import Draws, bits
 from unbraid.corruptions._filters import bilinear, unit
 from unbraid.corruptions._registry import register
 
@@ -45,7 +45,7 @@ def translate(images: np.ndarray, draws: Draws, pixels: int) -> np.ndarray:
 
 def _signs(draws: Draws, count: int) -> np.ndarray:
     """Minus or plus one for each image, [n,count]."""
-    return np.stack([2 * rng.integers(0, 2, count) - 1 for rng in draws])
+    return (bits(draws, count) & 1) * 2 - np.int64(1)
 
 
 def _mapped(images: np.ndarray, yy: np.ndarray, yx: np.ndarray, xy: np.ndarray, xx: np.ndarray) -> np.ndarray:
