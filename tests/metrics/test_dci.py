@@ -127,3 +127,16 @@ def test_an_unknown_backend_is_named():
     codes, factors = mixed(30, (3, 4))
     with pytest.raises(UsageError, match="unknown backend 'sklern'; did you mean 'sklearn'"):
         dci(codes, factors, backend="sklern")
+
+
+def test_factors_of_many_values_can_be_left_out():
+    codes, factors = mixed(600, (3, 4))
+    persons = np.random.default_rng(5).integers(200, size=(600, 1))
+    found = dci(codes, np.hstack([persons, factors]), stages=3, most_values=100)
+    alone = dci(codes, factors, stages=3)
+    assert found.value == alone.value
+    assert found.parts["importance"].shape == (8, 2)
+    assert found.settings["kept_factors"] == [1, 2]
+    assert "most_values" not in alone.settings
+    with pytest.raises(UsageError, match="every factor has more than 2 values"):
+        dci(codes, factors, stages=3, most_values=2)

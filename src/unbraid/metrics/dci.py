@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unbraid.errors import unknown_name
+from unbraid.errors import UsageError, unknown_name
 from unbraid.metrics._boosting import fit_booster
 from unbraid.metrics._registry import UNIT, register
 from unbraid.metrics._score import Sample, Score, check_seed, split
@@ -37,6 +37,7 @@ def dci(
     stages: int = 100,
     depth: int = 3,
     rate: float = 0.1,
+    most_values: int | None = None,
     threads: int = 1,
     seed: int = 0,
 ) -> Score:
@@ -53,10 +54,18 @@ def dci(
     information, for example constant ones, give D = C = 0. Flaw: importances of informative codes follow how deep the
     trees have to look, not how much a code tells, and shallow trees on a many-valued factor spread them. Trees see
     codes in single precision and take values within 1e-7 for equal, as scikit-learn's do: standardise smaller codes.
+    Factors with more than ``most_values`` values, such as the number of a person, are left out.
     """
     if backend not in BACKENDS:
         raise unknown_name("backend", backend, BACKENDS)
     train, held_out = split(codes, factors, test=test, seed=seed)
+    limited: dict[str, Any] = {}
+    if most_values is not None:
+        kept = [k for k in range(train[1].shape[1]) if len(np.unique(train[1][:, k])) <= most_values]
+        if not kept:
+            raise UsageError(f"every factor has more than {most_values} values (most_values); DCI needs classes")
+        train, held_out = ((sample[0], sample[1][:, kept]) for sample in (train, held_out))
+        limited = {"most_values": most_values, "kept_factors": kept}
     importance = np.zeros((train[0].shape[1], train[1].shape[1]))
     accuracy = np.zeros((2, train[1].shape[1]))
     options: dict[str, Any] = {"stages": stages, "depth": depth, "rate": rate, "seed": check_seed(seed)}
@@ -85,6 +94,7 @@ def dci(
             "estimator": "gradient-boosted trees, log loss, exact splits",
             "backend": backend,
             **options,
+            **limited,
             "train": len(train[0]),
             "test": len(held_out[0]),
         },
