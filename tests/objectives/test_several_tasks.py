@@ -159,3 +159,12 @@ def test_both_needs_both(tmp_path):
     with pytest.raises(UsageError, match="names a factor twice"):
         Classifier(factor="x+x").tasks(PROBLEM)
     assert objectives.make("beta-vae").tasks(PROBLEM) == ()
+
+
+def test_accuracy_of_a_factor_that_none_of_several_heads_names_is_refused(tmp_path):
+    data = load("mini-sprites")
+    options = {"net": "mlp:width=8", "factor": "x+shape", "progress": "none"}
+    run = unbraid.train("classifier", data, out=tmp_path / "run", steps=1, **options)
+    assert len(measure(run, data, "accuracy:factor=shape")["accuracy"].rows) == 1
+    with pytest.raises(UsageError, match=r"factor that the run names.*'y'.*shape"):
+        measure(run, data, "accuracy:factor=y")

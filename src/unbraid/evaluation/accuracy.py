@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from unbraid.errors import UsageError
+from unbraid.errors import UsageError, unknown_name
 from unbraid.evaluation.base import Measure, Row, Scores, register
 from unbraid.evaluation.predictions import Predictions, class_tasks, has_classes, predict_classes
 from unbraid.metrics import Score
@@ -57,8 +57,11 @@ class Accuracy(Measure):
 
     def rows(self, run: Run, data: ImageDataset, seed: int) -> Iterator[Row]:
         tasks = class_tasks(run)
+        names = [task.factor for task in tasks]
+        if self.factor and len(names) > 1 and self.factor not in names:
+            raise unknown_name("factor that the run names", self.factor, names)
         several = not self.factor and len(tasks) > 1
-        for factor in [task.factor for task in tasks] if several else [self.factor]:
+        for factor in names if several else [self.factor]:
             found = predict_classes(run, data, images=self.images, seed=seed, factor=factor)
             scores: Scores = {"accuracy": accuracy(found, seed), "cross_entropy": float(found.cross_entropy.mean())}
             yield ({"factor": factor} if several else {}), scores
