@@ -12,8 +12,8 @@ def _text(words: str) -> str:
 CAPTIONS = {
     "splits": _text(
         """A cell is a pair of values of two factors, values rise from left to right and from the bottom up. The
-        darker, the more of the images that show both are trained on; orange ones are never trained on. Random
-        leaves no cell out; composition trains on the edges and asks about the opposite corner; interpolation
+        darker, the more of the images that show both are trained on; orange ones are never trained on. Composition
+        trains on the edges and asks about the opposite corner; interpolation
         leaves out values in between, extrapolation the highest ones."""
     ),
     "scores": _text(
@@ -48,15 +48,15 @@ CAPTIONS = {
     ),
     "similarity": _text(
         """Correlation, in percent, of what two models say of the factor that left the seen values (extrapolation),
-        mean over pairs of seeds; on the diagonal different seeds of one model. Blue: they fail alike. Pooled
-        values mix in that factors differ in where their unseen values lie; within factors this is taken out.
+        mean over pairs of seeds; on the diagonal different seeds of one model. Blue: what they say goes together.
+        Pooled values mix in that factors differ in where their unseen values lie; within factors this is taken out.
         Published: 57 and more between models, −48 and less with the truth, pooled, on dSprites, Shapes3D and
         MPI3D."""
     ),
     "disentanglement": _text(
         """A point per run with a read-out on its frozen codes; disentanglement is that of training images, and R²
-        below −0.5 is drawn there. A cloud that rises to the right means that runs whose codes came apart are read
-        better. Published over all data sets: rank correlation 0.67."""
+        below −0.5 is drawn there. In a cloud that rises to the right, runs whose codes came apart are read better,
+        for whatever reason. Published over all data sets: rank correlation 0.67."""
     ),
     "trust": _text(
         """How much of the way beyond the seen values a model can be believed, in percent of the steps that the split

@@ -91,7 +91,7 @@ def attribution_chart(benchmark: Benchmark, data: str) -> Html | None:
     for name in order:
         values = np.maximum(table.filter(pl.col("factor") == name)["r2"].to_numpy(), -1.0)
         groups.append(Series(name, values, np.zeros(len(values)), 0))
-    return strips(groups, data, x_label="mean R² of all factors")
+    return strips(groups, data, x_label="mean R² of all factors, below −1 drawn at −1")
 
 
 def towards_chart(benchmark: Benchmark, data: str) -> Html | None:

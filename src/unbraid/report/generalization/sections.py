@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import combinations
 
 import polars as pl
 
@@ -119,6 +120,7 @@ def _words(mean: object, sd: object) -> str:
 
 def _splits(benchmark: Benchmark) -> Section | None:
     blocks: list[Html] = []
+    left_out: list[bool] = []
     for data in benchmark.data:
         try:
             whole = load(data)
@@ -130,7 +132,15 @@ def _splits(benchmark: Benchmark) -> Section | None:
         if len(names) < 2:
             continue
         blocks += [tag("h3", data), _grid([split_panels(one, names) for one in made], "grid splits")]
-    return section("What is trained on", figure(CAPTIONS["splits"], blocks), short="Splits") if blocks else None
+        left_out += [
+            bool((one.seen(first, second) == 0).any())
+            for one in made
+            if one.kind == "random"
+            for first, second in combinations(names, 2)
+        ]
+    by_chance = "Random leaves out some cells by chance." if any(left_out) else "Random leaves no cell out."
+    caption = f"{CAPTIONS['splits']} {by_chance}" if left_out else CAPTIONS["splits"]
+    return section("What is trained on", figure(caption, blocks), short="Splits") if blocks else None
 
 
 def _panels(benchmark: Benchmark) -> Section | None:

@@ -40,7 +40,7 @@ def split_panels(split: Split, names: Sequence[str]) -> Html:
     """A panel for every two of these factors, values from left to right and from the bottom up."""
     panel, gap, left, top = 46, 6, 66, 24
     across = len(names) - 1
-    width, height = left + across * (panel + gap), top + across * (panel + gap) + 16
+    width, height = max(left + across * (panel + gap), 240), top + across * (panel + gap) + 16
     train, test = len(split.train), len(split.test)
     body: list[Html] = [tag("text", split.kind, x=0, y=14, class_="name")]
     body.append(label(f"{train / (train + test):.0%} to train on", width, 14, "end"))
@@ -58,10 +58,10 @@ def split_panels(split: Split, names: Sequence[str]) -> Html:
         body.append(label(_short(names[column]), at, height - 3, "middle"))
     rule = f"seed {split.seed}" if split.rule is None else split.rule.words()
     about = f"{split.kind}: {train:,} images to train on, {test:,} to test; {rule}"
-    return svg(body, about, (max(width, 240), height))
+    return svg(body, about, (width, height))
 
 
 def _short(name: str) -> str:
     """Names of factors as far as there is room: ``floor_hue`` is ``floor``, ``orientation`` is ``orient.``."""
     first = name if len(name) <= 7 else name.replace("_", " ").split()[0]
-    return first if len(first) <= 8 else f"{first[:6]}."
+    return first if len(first) <= 7 else f"{first[:6]}."
