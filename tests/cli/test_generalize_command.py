@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 from unbraid.cli.app import main
+from unbraid.cli.generalize_tables import json_rows
 from unbraid.study import coverage, open_study
 
 FILE = """
@@ -133,3 +134,9 @@ def test_the_same_seed_gives_the_same_report_also_after_an_interruption(folder, 
         report = [sys.executable, "-m", "unbraid", "generalize", "report", "bench", "--out", "page.html"]
         subprocess.run(report, cwd=place, check=True, capture_output=True)
     assert (tmp_path / "page.html").read_bytes() == (folder.parent / "page.html").read_bytes()
+
+
+def test_numbers_that_are_not_defined_are_null_in_json():
+    table = pl.DataFrame({"model": ["CNN", "MLP"], "r2": [0.5, float("nan")], "steps": [1, 2]})
+    rows = json.loads(json.dumps(json_rows(table), allow_nan=False))
+    assert rows == [{"model": "CNN", "r2": 0.5, "steps": 1}, {"model": "MLP", "r2": None, "steps": 2}]

@@ -203,6 +203,22 @@ def test_rows_with_weight_files_join_the_published_preset(tmp_path):
         read_benchmark("paper", {"cnn": file})
 
 
+def test_names_of_weight_files_may_hold_quotes_but_no_commas(tmp_path):
+    for name in ('a "b".npz', "back\\slash.npz"):
+        (tmp_path / name).write_bytes(b"")
+        study = read_benchmark("paper", {"bit-r50x1": tmp_path / name})
+        assert f"bit-r50x1:weights={tmp_path / name}" in {spec.net for spec in study}
+    (tmp_path / "a,b.npz").write_bytes(b"")
+    with pytest.raises(UsageError, match=r"a,b\.npz; rename it without commas"):
+        read_benchmark("paper", {"bit-r50x1": tmp_path / "a,b.npz"})
+
+
+def test_the_published_preset_leaves_persons_out_of_dci():
+    asked = next(entry.measure for entry in read_benchmark("paper").measures if entry.measure.name == "disentanglement")
+    assert asked.options == {"dci": {"most_values": 100}}
+    assert "Seeds are 3 for all; published are 10" in BENCHMARKS["paper"]
+
+
 def test_a_file_without_splits_is_refused(tmp_path):
     file = tmp_path / "plain.toml"
     file.write_text('data = "mini-sprites"\nsteps = 1\nobjectives = ["regressor"]\nmeasures = ["generalization"]\n')
@@ -236,6 +252,9 @@ def test_own_makers_of_models_go_through_the_benchmark(tmp_path):
     assert found.scores["r2"].to_list() == [1.0] * 4
     assert found.towards["below"].to_list() == [1.0] * 2  # not beyond the truth, but for rounding
     assert len(list(tmp_path.glob("*.parquet"))) == 4
+    with pytest.raises(UsageError, match=r"holds what other models said \(00000.parquet\)"):
+        benchmark({"exact": exact}, "mini-sprites", out=tmp_path, splits=("random",), seeds=1)
+    assert len(seen) == 4, "nothing is made for a folder that is refused"
     with pytest.raises(UsageError, match="did you mean 'random'"):
         benchmark({"exact": exact}, "mini-sprites", out=tmp_path, splits=("randm",))
     with pytest.raises(UsageError, match="models is empty"):

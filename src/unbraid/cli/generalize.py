@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from tyro.conf import Positional, UseAppendAction, arg
 
 from unbraid.cli.early import check_folder
-from unbraid.cli.generalize_tables import print_published, print_table
+from unbraid.cli.generalize_tables import json_rows, print_published, print_table
 from unbraid.cli.study import RunOptions, carry_out
 from unbraid.errors import UsageError, unknown_name
 from unbraid.paths import quoted
@@ -48,7 +48,8 @@ def generalize_run(
 
     Args:
         benchmark: A study file (TOML) with splits, or a preset: smoke (a minute on two cores), small (nine models, two
-            data sets, 216 runs: an evening on two cores), paper (all published rows; some 20,000 GPU hours).
+            data sets, 216 runs: an evening on two cores), paper (all published rows, 3 seeds each; some 20,000 GPU
+            hours).
         out: Folder of the benchmark.
         weights: Released weights for rows of the preset that start from them, such as bit-r50x1=BiT-M-R50x1.npz,
             bit-r101x3=FILE or densenet-121=FILE; rows without are left out.
@@ -151,7 +152,7 @@ def generalize_table(
         save_table(spreadsheet(table.drop(pl.selectors.by_dtype(pl.List))) if out.suffix == ".csv" else table, out)
         print(json_module.dumps({"table": str(out), "rows": len(table)}) if json else f"wrote {out}: {len(table)} rows")
     elif json:
-        print(json_module.dumps(table.to_dicts()))
+        print(json_module.dumps(json_rows(table), allow_nan=False))
     elif what == "published":
         print_published(found, table)
     else:
@@ -199,8 +200,8 @@ def generalize_show(
     picture = draw_panels(panels, out or Path(f"{name}.png"), title=title) if panels else None
     table = answers.table()
     if json:
-        about = {"title": title, "table": table.to_dicts(), "picture": None if picture is None else str(picture)}
-        print(json_module.dumps(about))
+        about = {"title": title, "table": json_rows(table), "picture": None if picture is None else str(picture)}
+        print(json_module.dumps(about, allow_nan=False))
         return
     print(f"{title}: R² of {len(answers.test.predicted):,} images that were not trained on")
     print_table(table)

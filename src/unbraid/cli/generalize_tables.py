@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from unbraid.study.generalization import Benchmark
 
-__all__ = ["print_published", "print_table"]
+__all__ = ["json_rows", "print_published", "print_table"]
 
 
 def print_published(benchmark: Benchmark, table: pl.DataFrame) -> None:
@@ -55,6 +55,14 @@ def _cell(row: dict[str, object] | None) -> str:
 
 def _number(mean: object, sd: object) -> str:
     return f"{mean:.1f}" + ("" if sd is None else f" ± {sd:.1f}")
+
+
+def json_rows(table: pl.DataFrame) -> list[dict[str, object]]:
+    """Rows as JSON holds them: a number that is not defined is null."""
+    import polars as pl
+
+    floats = pl.selectors.float()
+    return table.with_columns(pl.when(floats.is_finite()).then(floats)).to_dicts()
 
 
 def print_table(table: pl.DataFrame) -> None:

@@ -36,7 +36,8 @@ def benchmark(
 
     A maker gets the images to train on and a seed, and returns a run that predicts factors, a torch module, or a
     function from uint8 images ``[n, h, w, c]`` to scaled factors ``[n, K]`` (:func:`unbraid.generalization.targets`).
-    What it said lies in ``out``, a Parquet file each; at most ``images`` of a test side are asked about.
+    What it said lies in ``out``, a Parquet file each; a folder that holds such files is refused.
+    At most ``images`` of a test side are asked about.
     """
     if not models:
         raise UsageError("models is empty; give a mapping from names to functions (train, seed) -> model")
@@ -48,6 +49,10 @@ def benchmark(
     whole = load(data) if isinstance(data, str) else data
     name = data if isinstance(data, str) else whole.name
     folder = user_path(out, "folder of a benchmark")
+    if earlier := min(folder.glob("*.parquet"), default=None):
+        raise UsageError(
+            f"out: {folder} holds what other models said ({earlier.name}); choose another folder, or empty it"
+        )
     make_folders(folder)
     runs: list[Trained] = []
     for kind in splits:
