@@ -1,5 +1,6 @@
 """Every code block in README and docs runs."""
 
+import inspect
 import re
 import shlex
 import tomllib
@@ -99,6 +100,19 @@ def test_the_readme_says_how_to_install_where_it_works_and_how_many_scores_there
     scores = [name for name in metrics.METRICS if name in metrics.__all__]  # other tests may have brought own ones
     assert f"[{len(scores)} scores](docs/metrics/index.md)" in readme
     assert "## TensorBoard" in (ROOT / "docs" / "runs.md").read_text(encoding="utf-8")
+
+
+def test_the_option_for_kinds_is_called_as_it_is():
+    text = (ROOT / "docs" / "metrics" / "index.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`(\w*kinds)=True`", text))
+    assert named == {"use_kinds"}
+    assert named <= set(inspect.signature(metrics.evaluate).parameters)
+
+
+def test_the_page_of_runs_says_what_of_paths_is_kept_and_what_is_shown():
+    text = (ROOT / "docs" / "runs.md").read_text(encoding="utf-8")
+    assert "the command with the paths as they were given, and where the data lay" in text
+    assert "show paths relative to the folder they were made in" in text
 
 
 def test_the_commands_of_the_page_on_trust_find_tests():
