@@ -13,6 +13,8 @@ SMALL = {  # of networks made for clusters, a relative that differs in depth and
     "bit-r101x3": "resnet:blocks=1+2,width=32",
     "densenet-121": "densenet-121:blocks=2+2+2,growth=8,width=16",
     "rotation-eq-big": "rotation-eq:fields=8+4+4+8+16",
+    "madry": "madry:width=8,hidden=64",
+    "small-cnn": "small-cnn:width=4,hidden=32",
 }
 NAMES = [SMALL.get(name, name) for name in nets.predictors.names() if name != "one-layer"]
 
@@ -47,6 +49,21 @@ def count(module: nn.Module) -> int:
 )
 def test_parameter_counts(name, channels, outputs, size):
     assert count(nets.build_predictor(name, (64, 64, channels), outputs)) == size
+
+
+def test_parameter_counts_of_the_networks_for_digits():
+    # 5x5 convolutions and two linear layers: 32 * 26 + 64 * 801 + 1024 * 3137 + 10 * 1025, and half the channels.
+    assert count(nets.build_predictor("madry", (28, 28, 1), 10)) == 3_274_634
+    assert count(nets.build_predictor("small-cnn", (28, 28, 1), 10)) == 16 * 26 + 32 * 401 + 128 * 1569 + 10 * 129
+
+
+def test_a_pooled_network_is_what_torch_makes_of_its_layers():
+    net = nets.build_predictor("madry:width=4,hidden=16", (12, 8, 3), 5)
+    images = torch.rand(6, 3, 12, 8, generator=torch.Generator().manual_seed(0))
+    first, second, _, hidden, _, last = net
+    x = nn.functional.max_pool2d(nn.functional.conv2d(images, first.weight, first.bias, padding=2).relu(), 2)
+    x = nn.functional.max_pool2d(nn.functional.conv2d(x, second.weight, second.bias, padding=2).relu(), 2)
+    torch.testing.assert_close(net(images), last(hidden(x.flatten(1)).relu()))
 
 
 @pytest.mark.parametrize("outputs", [4, 5, 6, 7])
@@ -110,6 +127,7 @@ def test_vectors_are_for_the_mlp():
         ("cnn:wide=3", "unknown option of predictor 'cnn': 'wide'"),
         ("cnn:width=0", "width must be at least 1, got 0"),
         ("mlp:layers=3+0", "at least one unit"),
+        ("madry:hidden=0", "width and hidden must be at least 1, got 32 and 0"),
         ("mlp:depth=two", "must be int, got 'two'"),
     ],
 )
