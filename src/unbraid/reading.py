@@ -28,6 +28,8 @@ from unbraid.errors import UsageError
 if TYPE_CHECKING:
     import h5py
     import numpy as np
+    import polars
+    import pyarrow.parquet
     from PIL.Image import Image
 
 __all__ = [
@@ -50,6 +52,7 @@ __all__ = [
     "read_json",
     "read_member",
     "read_npy",
+    "read_table",
     "read_text",
     "take",
     "understood",
@@ -328,6 +331,29 @@ def read_arrays(
     return found
 
 
+def read_table(path: Path, *, remedy: str = AGAIN) -> polars.DataFrame:
+    """The table of a Parquet file; empty cells are null."""
+    content = read_bytes(path, remedy=remedy)
+    with understood(path, remedy):
+        import polars
+
+        table = polars.from_arrow(_open_parquet(content, path, remedy).read(use_threads=False))
+        assert isinstance(table, polars.DataFrame)
+        return table
+
+
+def _open_parquet(content: bytes, path: Path, remedy: str) -> pyarrow.parquet.ParquetFile:
+    import pyarrow
+    import pyarrow.parquet
+
+    # Without threads: a process that was forked from one that read such a file has lost them.
+    file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(content), pre_buffer=False)
+    rows, columns = file.metadata.num_rows, file.metadata.num_columns
+    if rows < 0 or rows * columns > CELLS:  # a few bytes can stand for any number of equal cells
+        raise UsageError(f"{path} promises {rows:,} rows of {columns}, at most {CELLS:,} cells are read; {remedy}")
+    return file
+
+
 def read_columns(path: Path, *, remedy: str = AGAIN) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """The columns of a Parquet file, and what else :func:`unbraid.files.save_columns` wrote into it, if anything.
 
@@ -335,14 +361,7 @@ def read_columns(path: Path, *, remedy: str = AGAIN) -> tuple[dict[str, np.ndarr
     """
     content = read_bytes(path, remedy=remedy)
     with understood(path, remedy):
-        import pyarrow
-        import pyarrow.parquet
-
-        # Without threads: a process that was forked from one that read such a file has lost them.
-        file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(content), pre_buffer=False)
-        rows, columns = file.metadata.num_rows, file.metadata.num_columns
-        if rows < 0 or rows * columns > CELLS:  # a few bytes can stand for any number of equal cells
-            raise UsageError(f"{path} promises {rows:,} rows of {columns}, at most {CELLS:,} cells are read; {remedy}")
+        file = _open_parquet(content, path, remedy)
         said = (file.schema_arrow.metadata or {}).get(b"unbraid")
         about = {} if said is None else parse_json(said, path, remedy=remedy)
         check_form(about, {}, path, remedy=remedy)

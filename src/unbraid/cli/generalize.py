@@ -80,7 +80,11 @@ def generalize_run(
 
 
 def generalize_report(
-    folder: Positional[Path], *, out: Annotated[Path | None, arg(metavar="PATH")] = None, json: bool = False
+    folder: Positional[Path],
+    *,
+    out: Annotated[Path | None, arg(metavar="PATH")] = None,
+    markdown: Annotated[Path | None, arg(metavar="FOLDER")] = None,
+    json: bool = False,
 ) -> None:
     """Make one HTML page about a benchmark: findings, scores beside baselines and published ones, and how models fail.
 
@@ -92,15 +96,18 @@ def generalize_report(
     Args:
         folder: Folder of the benchmark.
         out: The file to write (otherwise report.html in the folder).
+        markdown: Also write the same as report.md with its charts and tables into this folder.
         json: Print the result as JSON, verdicts included.
     """
     check_folder(folder, "benchmark")
-    from unbraid.report.generalization import write_benchmark
+    from unbraid.report.generalization import write_benchmark, write_markdown
     from unbraid.study import open_study
     from unbraid.study.generalization import collect, judge_findings, judge_statements
 
     found = collect(open_study(folder))
     path = write_benchmark(folder, out, found)
+    if markdown is not None:
+        write_markdown(found, markdown, made_by=_made_by(folder))
     verdicts = [*judge_findings(found), *judge_statements(found)]
     if json:
         told = [
@@ -112,6 +119,15 @@ def generalize_report(
     for one in verdicts:
         print(f"{one.data}, {one.name}: {one.verdict}")
     print(f"wrote {path} ({path.stat().st_size / 1e6:.1f} MB): open it in a browser")
+
+
+def _made_by(folder: Path) -> tuple[str, str]:
+    from unbraid.study import open_study
+    from unbraid.study.generalization import BENCHMARKS
+
+    name = open_study(folder).study.name
+    file = name if name in BENCHMARKS else f"{name}.toml"
+    return f"unbraid generalize run {file} --out {name}", f"unbraid generalize report {name} --markdown FOLDER"
 
 
 def generalize_table(

@@ -14,9 +14,9 @@ from unbraid.report.page.markup import Html, Section, figure, note, section, tag
 from unbraid.report.page.tables import data_table
 from unbraid.study.generalization import Benchmark, unmeasured
 
-__all__ = ["budget"]
+__all__ = ["COLUMNS", "budget", "budget_rows"]
 
-_COLUMNS = (
+COLUMNS = (
     *("model", "kind", "network", "learning rate", "steps", "batch", "strength", "read-out", "its steps", "DCI by"),
     *("data sets", "splits", "seeds", "test images"),
 )
@@ -24,26 +24,28 @@ _COLUMNS = (
 
 def budget(benchmark: Benchmark) -> Section:
     """Trainings, selected strengths, and data."""
-    blocks = [figure(CAPTIONS["budget"], _rows(benchmark)), *_without_dci(benchmark)]
+    table = data_table(COLUMNS, budget_rows(benchmark), "What rows were trained with")
+    blocks = [figure(CAPTIONS["budget"], table), *_without_dci(benchmark)]
     blocks += [tag("h3", "Where the images come from"), _data(benchmark)]
     return section("Budget", blocks)
 
 
-def _rows(benchmark: Benchmark) -> Html:
+def budget_rows(benchmark: Benchmark) -> list[list[object]]:
+    """What the rows of a benchmark were trained with, by :data:`COLUMNS`."""
     trained = ["model", "kind", "net", "learning_rate", "steps", "batch_size"]
     rows = benchmark.chosen.group_by(trained, maintain_order=True).agg(
         pl.col("strength", "readout", "readout_steps", "dci_by").drop_nulls().unique(maintain_order=True),
         *(pl.col(name).n_unique() for name in ("data", "split", "seed")),
         pl.col("images").max(),
     )
-    shown = []
+    shown: list[list[object]] = []
     for row in rows.iter_rows(named=True):
         trained_by = [row["net"] or "its own", *(_plain(row[name]) for name in trained[3:])]
         strengths = ", ".join(number(value) for value in sorted(row["strength"]))
         read_by = [", ".join(row["readout"]), _span(sorted(row["readout_steps"])), "; ".join(row["dci_by"])]
         counts = [row["data"], row["split"], row["seed"], row["images"]]
         shown.append([row["model"], row["kind"], *trained_by, strengths, *read_by, *counts])
-    return data_table(_COLUMNS, shown, "What rows were trained with")
+    return shown
 
 
 def _plain(value: object) -> object:

@@ -25,7 +25,7 @@ CAPTIONS = {
     ),
     "published": _text(
         """R² × 100, mean ± standard deviation over seeds (n − 1), and in brackets what was published, after 500,000
-        steps. Click on a heading to sort."""
+        steps."""
     ),
     "panels": _text(
         """Each point is an image: the true value of a factor against what the model says, on the dashed line it is

@@ -32,7 +32,7 @@ from unbraid.study.generalization import (
     judge_statements,
 )
 
-__all__ = ["sections"]
+__all__ = ["one_each", "sections", "spread_words", "tile_numbers"]
 
 
 def sections(benchmark: Benchmark) -> list[Section]:
@@ -89,7 +89,11 @@ def _published(benchmark: Benchmark) -> Section:
         rows = [[model, *(_cell(cells.get((model, kind))) for kind in splits)] for model in benchmark.models(data)]
         about = f"R² x 100 on {data}"
         blocks += [tag("h3", data), *_beside_words(data, theirs), data_table(["model", *splits], rows, about)]
-    return section("Beside the published table", figure(CAPTIONS["published"], blocks), short="Published")
+    return section(
+        "Beside the published table",
+        figure(f"{CAPTIONS['published']} Click on a heading to sort.", blocks),
+        short="Published",
+    )
 
 
 def _beside_words(data: str, theirs: str | None) -> list[Html]:
@@ -107,12 +111,13 @@ def _cell(row: dict[str, object] | None) -> tuple[object, object]:
     """Mean and standard deviation, and under it the published ones."""
     if row is None:
         return "", None
-    printed = _words(row["published"], row["published_sd"])
+    printed = spread_words(row["published"], row["published_sd"])
     under = tag("small", f"[{printed}]", class_="under") if printed else None
-    return fragment(_words(row["mean"], row["sd"]), under), row["mean"]
+    return fragment(spread_words(row["mean"], row["sd"]), under), row["mean"]
 
 
-def _words(mean: object, sd: object) -> str:
+def spread_words(mean: object, sd: object) -> str:
+    """A mean and its standard deviation, as far as they are known."""
     if not isinstance(mean, float):
         return ""
     return (f"{mean:.1f}" + (f" ± {sd:.1f}" if isinstance(sd, float) else "")).replace("-", "−")
@@ -146,7 +151,7 @@ def _splits(benchmark: Benchmark) -> Section | None:
 def _panels(benchmark: Benchmark) -> Section | None:
     blocks: list[Html] = []
     for data in benchmark.data:
-        runs = _one_each(benchmark, data)
+        runs = one_each(benchmark, data)
         if not runs:
             continue
         shown = [
@@ -160,7 +165,7 @@ def _panels(benchmark: Benchmark) -> Section | None:
     return section("Predicted against true", figure(CAPTIONS["panels"], blocks), short="Panels")
 
 
-def _one_each(benchmark: Benchmark, data: str) -> list[Trained]:
+def one_each(benchmark: Benchmark, data: str) -> list[Trained]:
     """One run of every model on the extrapolation of a data set, the CNN (or the best supervised one) first."""
     chosen = set(benchmark.chosen["index"])
     runs = {

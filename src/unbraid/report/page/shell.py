@@ -9,6 +9,7 @@ from importlib.resources import files
 
 from unbraid.report.page.markup import Html, Section, slug, tag
 from unbraid.report.page.palette import theme_css
+from unbraid.report.page.svg import chart_css
 
 __all__ = ["page"]
 
@@ -20,7 +21,7 @@ def page(title: str, subtitle: str, lead: object, sections: Sequence[Section], m
     nothing is fetched, even if a file of the run tried to smuggle markup in.
     """
     here = files(__package__)
-    style = theme_css() + here.joinpath("page.css").read_text(encoding="utf-8")
+    style = theme_css() + chart_css() + here.joinpath("page.css").read_text(encoding="utf-8")
     script = here.joinpath("page.js").read_text(encoding="utf-8")
     policy = (
         f"default-src 'none'; img-src data:; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "

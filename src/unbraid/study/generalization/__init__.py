@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from unbraid.study.generalization.presets import left_out as left_out
     from unbraid.study.generalization.presets import read_benchmark as read_benchmark
     from unbraid.study.generalization.results import Benchmark as Benchmark
+    from unbraid.study.generalization.results import read_tables as read_tables
     from unbraid.study.generalization.selection import unmeasured as unmeasured
     from unbraid.study.generalization.statements import judge_statements as judge_statements
     from unbraid.study.generalization.tables import BINS as BINS
@@ -62,6 +63,7 @@ _HOMES = {
     "models_of": "models",
     "plain_data": "trained",
     "read_benchmark": "presets",
+    "read_tables": "results",
     "split_kind": "trained",
     "tabulate": "tables",
     "trained_runs": "trained",

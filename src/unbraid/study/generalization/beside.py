@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from unbraid.data import SPLITS
-from unbraid.generalization import published
+from unbraid.generalization import published, published_models
 from unbraid.study.generalization.models import LIKE, STANDS_FOR
 from unbraid.study.generalization.results import Benchmark
 
@@ -23,9 +23,10 @@ def beside_published(benchmark: Benchmark) -> pl.DataFrame:
         strength=pl.col("strength").first(), mean=value.mean(), sd=value.std(ddof=1), seeds=pl.len()
     )
     rows = []
-    names = {run.model.name: run.model.published for run in benchmark.runs}
+    names: dict[str, str | None] = {name: name for name in published_models()}
+    names |= {run.model.name: run.model.published for run in benchmark.runs}
     for row in means.iter_rows(named=True):
-        theirs, model = STANDS_FOR.get(row["data"]), names.get(row["model"], row["model"])
+        theirs, model = STANDS_FOR.get(row["data"]), names.get(row["model"])
         cell = published(theirs, row["split"], model) if theirs and model and row["split"] in SPLITS else None
         known = (
             {} if cell is None else {"published": cell.mean, "published_sd": None if cell.sd != cell.sd else cell.sd}

@@ -94,7 +94,7 @@ def _modular(benchmark: Benchmark) -> Judged:
     random = split_means(benchmark).get("random")
     if not len(table) or random is None:
         raise UsageError("it needs the extrapolation and the random split")
-    per = table.group_by("model").agg(pl.col("ood").mean(), pl.col("id").mean())
+    per = table.group_by("model", maintain_order=True).agg(pl.col("ood").mean(), pl.col("id").mean())
     per = per.filter(pl.col("model").is_in(list(random)))
     if not len(per):
         raise UsageError("no model has runs on both of random, extrapolation")

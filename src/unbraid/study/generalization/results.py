@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from unbraid.data import SPLITS
+from unbraid.errors import UsageError
+from unbraid.reading import read_table
 from unbraid.study.generalization.models import KINDS
 from unbraid.study.generalization.names import TABLES
 from unbraid.study.generalization.trained import Trained
 
-__all__ = ["SCHEMAS", "Benchmark"]
+__all__ = ["SCHEMAS", "Benchmark", "read_tables"]
 
 
 @dataclass(frozen=True)
@@ -152,3 +155,18 @@ SCHEMAS: dict[str, dict[str, Any]] = {
         "within": pl.Float64,
     },
 }
+
+
+def read_tables(folder: str | Path, name: str) -> Benchmark:
+    """A benchmark from the Parquet files of its tables, as `unbraid generalize report --markdown` writes them.
+
+    Verdicts and comparisons come out as from the runs themselves; what one run said of one image is not in them.
+    """
+    found: dict[str, Any] = {}
+    for table, schema in SCHEMAS.items():
+        path = Path(folder) / f"{table}.parquet"
+        read = read_table(path)
+        if dict(read.schema) != pl.Schema(schema):
+            raise UsageError(f"{path} is not the table {table!r} of a benchmark; its columns are {read.columns}")
+        found[table] = read
+    return Benchmark(name, **found)
