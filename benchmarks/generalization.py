@@ -7,6 +7,7 @@
 ``benchmarks/training.py``: a process and one thread for each contestant, blocks of steps in turn.
 ``networks``: a step of each of the other predictors, in this process. ``predict``: images per second through a test
 part, and memory. ``split``: making one of 1,036,800 cells and drawing a batch of 64 inside it, beside a step.
+``render``: images of a training batch, drawn from their factors, beside a step.
 """
 
 import argparse
@@ -221,7 +222,24 @@ def split(options: argparse.Namespace) -> None:
         print(f"| {kind} | {made * 1e3:.2f} ms | {drawn * 1e6:.0f} us | {drawn / whole:.2%} | {peak / 1e3:.0f} kB |")
 
 
-SECTIONS = {"steps": steps, "networks": networks, "predict": predict, "split": split}
+def render(options: argparse.Namespace) -> None:
+    """Drawing the images of a batch, for the data sets that are not read from files."""
+    print("\n## A batch of 64 images drawn from their factors\n\n| data | ms (cpu) | of a step |\n|---|---|---|")
+    for name in ("dsprites", "rooms3d", "arm3d", "celeb-flow"):
+        drawn = data.load(name)
+        loop = make_loop(training.pictures(drawn.shape, 512), 0)
+        places = [np.random.default_rng(k).integers(len(drawn), size=BATCH) for k in range(8)]
+        drawn.images(places[0])
+        loop.advance()
+        turns = []
+        for _ in range(max(3, options.rounds // 2)):
+            own = best(lambda k, drawn=drawn, places=places: drawn.images(places[k]), 1, len(places))  # type: ignore[misc]
+            turns.append((own, best(lambda _, loop=loop: loop.advance(), 1, 4)))  # type: ignore[misc]
+        spent, share = min(turn[0] for turn in turns), statistics.median(a / b for a, b in turns)
+        print(f"| {name} | {1e3 * spent:.2f} | {share:.1%} |", flush=True)
+
+
+SECTIONS = {"steps": steps, "networks": networks, "predict": predict, "split": split, "render": render}
 
 
 def main() -> None:

@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from portrait_by_pixel import portraits_by_pixel
 
 from unbraid import data
+from unbraid.data.render.portrait import TRAITS, portraits
 from unbraid.data.sets.celeb_flow import COEFFICIENTS, CelebFlow, Flow
 
 
@@ -53,3 +55,13 @@ def test_every_factor_shows_in_its_part_of_the_portrait():
     assert smile[mouth].mean() > 2 * smile[hair].mean()
     assert blond[hair].mean() > 2 * blond[mouth].mean()
     assert np.abs(shown(3, 3, 5) - shown(3, 3, 0)).mean() > 2
+
+
+@pytest.mark.parametrize("size", [64, 32])
+def test_portraits_are_those_drawn_pixel_by_pixel(size):
+    rng = np.random.default_rng(5)
+    extreme = rng.choice([-0.99, 0.99], size=(3, len(TRAITS)))
+    traits = np.concatenate([np.tanh(rng.standard_normal((3, len(TRAITS)))), extreme])
+    apart = portraits(traits, size).astype(int) - portraits_by_pixel(traits, size)
+    assert np.abs(apart).max() <= 1  # sums in another order, rounded to grey levels
+    assert (apart != 0).mean() < 1e-3

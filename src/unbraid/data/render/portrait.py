@@ -40,22 +40,48 @@ TRAITS = (
 def portraits(traits: np.ndarray, size: int = 64) -> np.ndarray:
     """Images uint8 ``[n, size, size, 3]`` of traits in (-1, 1), ``[n, 24]``."""
     images = np.empty((len(traits), size, size, 3), dtype=np.uint8)
-    _paint(np.ascontiguousarray(traits, dtype=np.float32), images)
+    _paint(np.ascontiguousarray(traits, dtype=np.float64), images)
     return images
 
 
 @compiled
 def _paint(traits: np.ndarray, images: np.ndarray) -> None:
+    """Row by row, part over part, each on the rows and columns that it can reach.
+
+    Pixels need neither sines nor exponentials: those are products of terms of the column, in tables, and of the row.
+    """
     count, size = images.shape[0], images.shape[1]
-    soft = np.float32(3.0 / size)  # width of an edge: one and a half pixels
+    soft = 3.0 / size  # width of an edge: one and a half pixels
+    edge, sharp = soft / 2, 1 / soft
 
     def cover(distance):  # type: ignore[no-untyped-def]  # how much of a pixel lies inside, from its signed distance
-        t = min(max(np.float32(0.5) - distance / soft, np.float32(0)), np.float32(1))
-        return t * t * (np.float32(3) - np.float32(2) * t)
+        t = min(max(0.5 - distance * sharp, 0.0), 1.0)
+        return t * t * (3 - 2 * t)
 
-    def over(below, above, share):  # type: ignore[no-untyped-def]
+    def bell(distance):  # type: ignore[no-untyped-def]
+        return np.exp(-distance * distance)
+
+    def mixed(below, above, share):  # type: ignore[no-untyped-def]
         return below + (above - below) * share
 
+    def over(canvas, column, colour, light, share):  # type: ignore[no-untyped-def]
+        for k in range(3):
+            canvas[k, column] += (colour[k] * light - canvas[k, column]) * share
+
+    def darken(canvas, column, light):  # type: ignore[no-untyped-def]
+        for k in range(3):
+            canvas[k, column] *= light
+
+    def columns(centre, reach):  # type: ignore[no-untyped-def]  # those whose middle is no farther from the centre
+        first = np.int64(np.ceil((centre - reach + 1) * size / 2 - 0.5))
+        last = np.int64(np.floor((centre + reach + 1) * size / 2 - 0.5))
+        return max(first, 0), min(last + 1, size)
+
+    white, lash, teeth, gap = (0.95, 0.95, 0.94), (0.60, 0.65, 0.65), (0.96, 0.95, 0.92), (0.30, 0.12, 0.12)
+    canvas, face, worn = np.empty((3, size)), np.empty((3, size)), np.empty(size)
+    ground_light, hair_light, face_light, fringe_light = np.empty((4, size))
+    hair_sin, hair_cos, fringe_sin, fringe_cos, lines_sin, lines_cos = np.empty((6, size))
+    dx, aside, cheek_at, lines_at, bags_at, bridge_at, tip_at, fringe_end = np.empty((8, size))
     for n in range(count):
         t = traits[n]
         smile, blond, age = t[0], (t[1] + 1) / 2, (t[2] + 1) / 2
@@ -68,11 +94,14 @@ def _paint(traits: np.ndarray, images: np.ndarray) -> None:
         light = 0.5 * t[19]
         cx, cy = 0.10 * t[22], -0.06 + 0.06 * t[23]
         skin = (0.96 - 0.34 * dark, 0.80 - 0.36 * dark + 0.03 * warm, 0.70 - 0.36 * dark - 0.08 * warm)
+        shadow = (skin[0] * 0.78, skin[1] * 0.76, skin[2] * 0.76)
+        ear = (skin[0] * 0.86, skin[1] * 0.82, skin[2] * 0.82)
+        lip = (skin[0] * 0.80, skin[1] * 0.50, skin[2] * 0.52)
         grey = 0.75 * age * age
         hair = (
-            over(0.20 + 0.68 * blond, 0.78, grey),
-            over(0.12 + 0.60 * blond, 0.78, grey),
-            over(0.08 + 0.32 * blond, 0.80, grey),
+            mixed(0.20 + 0.68 * blond, 0.78, grey),
+            mixed(0.12 + 0.60 * blond, 0.78, grey),
+            mixed(0.08 + 0.32 * blond, 0.80, grey),
         )
         ground = (
             0.42 + 0.22 * t[18] - 0.14 * t[17],
@@ -84,97 +113,130 @@ def _paint(traits: np.ndarray, images: np.ndarray) -> None:
         line = cy - high * (0.52 + 0.20 * age)  # where the hair begins
         lips = cy + 0.58 * high
         squint = eye * (0.62 - 0.14 * smile - 0.08 * age)
+        for c in range(size):
+            x = (c + 0.5) * 2 / size - 1
+            dx[c] = x - cx
+            aside[c] = abs(x - cx)
+            ground_light[c] = 1 - 0.064 * x * x + 0.10 * light * x
+            hair_light[c], fringe_light[c] = 0.86 + 0.10 * light * dx[c], 0.93 + 0.10 * light * dx[c]
+            face_light[c] = 1.02 - 0.22 * (dx[c] / wide) ** 2 + 0.30 * light * dx[c] / wide
+            hair_sin[c], hair_cos[c] = np.sin(34 * dx[c]), np.cos(34 * dx[c])
+            fringe_sin[c], fringe_cos[c] = np.sin(30 * dx[c]), np.cos(30 * dx[c])
+            lines_sin[c], lines_cos[c] = np.sin(7.5 * dx[c] ** 2), np.cos(7.5 * dx[c] ** 2)
+            cheek_at[c], bags_at[c] = bell((aside[c] - 0.24) / 0.11), bell((aside[c] - apart) / 0.09)
+            bridge_at[c], tip_at[c] = bell((dx[c] - 0.035) / 0.03), bell(dx[c] / 0.05)
+            lines_at[c] = cover(aside[c] - 0.24)
+            fringe_end[c] = line + 0.9 * dx[c] ** 2 * (1 - 0.5 * age) - 0.06 * np.sin(7 * dx[c] + 1)
         for row in range(size):
-            y = np.float32((row + 0.5) * 2 / size - 1)
-            for column in range(size):
-                x = np.float32((column + 0.5) * 2 / size - 1)
-                dx, dy = x - cx, y - cy
-                shade = 1 - 0.16 * (y + 0.4 * (x * x)) + 0.10 * light * x
-                r, g, b = ground[0] * shade, ground[1] * shade, ground[2] * shade
-                # Hair behind the head: round above, falling straight below.
-                rx, ry = wide + volume, high + 0.9 * volume
-                if dy < 0:
-                    d = (np.sqrt((dx / rx) ** 2 + (dy / ry) ** 2) - 1) * rx
-                else:
-                    d = max(abs(dx) - rx * (1 + 0.08 * dy), dy - length - 0.25 * (rx - abs(dx)))
-                a = cover(d)
-                strand = 0.86 + 0.07 * np.sin(34 * dx + 6 * dy) + 0.10 * light * dx
-                r, g, b = over(r, hair[0] * strand, a), over(g, hair[1] * strand, a), over(b, hair[2] * strand, a)
-                # Neck and clothes.
-                if dy > 0.2:
-                    a = cover(max(abs(dx) - 0.19, 0.2 - dy))
-                    r, g, b = over(r, skin[0] * 0.78, a), over(g, skin[1] * 0.76, a), over(b, skin[2] * 0.76, a)
-                    d = (np.sqrt((dx / 0.78) ** 2 + ((y - 1.14) / 0.42) ** 2) - 1) * 0.42
-                    d = max(d, 0.17 - np.sqrt(dx**2 + (y - 0.74 - 0.5 * cy) ** 2))  # an open collar
-                    a, shade = cover(d), 0.95 + 0.2 * light * dx - 0.25 * max(0.0, abs(dx) - 0.45)
-                    r, g, b = over(r, cloth[0] * shade, a), over(g, cloth[1] * shade, a), over(b, cloth[2] * shade, a)
-                # Ears, then the face, which narrows to the chin.
-                d = np.sqrt(((abs(dx) - wide) / 0.06) ** 2 + ((dy - 0.02) / 0.12) ** 2) - 1
-                a = cover(d * 0.06)
-                r, g, b = over(r, skin[0] * 0.86, a), over(g, skin[1] * 0.82, a), over(b, skin[2] * 0.82, a)
-                below = min(max(dy, np.float32(0)) / high, np.float32(1.2))  # no chin turns inside out
-                rx = wide * (1 - jaw * below * below)
-                d = (np.sqrt((dx / rx) ** 2 + (dy / high) ** 2) - 1) * rx
-                a = cover(d)
-                if a > 0:
-                    shade = 1.02 - 0.22 * (dx / wide) ** 2 - 0.06 * below + 0.30 * light * dx / wide
-                    fr, fg, fb = skin[0] * shade, skin[1] * shade, skin[2] * shade
-                    # Cheeks, and the lines that age draws on the forehead and beside the mouth.
-                    cheek = np.exp(-(((abs(dx) - 0.24) / 0.11) ** 2) - ((dy - 0.17 + 0.03 * smile) / 0.09) ** 2)
-                    fr, fg, fb = fr + 0.05 * cheek, fg - 0.05 * cheek * (1 + 0.4 * smile), fb - 0.04 * cheek
-                    fold = abs(abs(dx) - 0.13 - 0.35 * max(np.float32(0), dy - nose) - 0.02 * smile)
-                    crease = np.exp(-((fold / 0.022) ** 2)) * cover(abs(dy - 0.27) - 0.11)
-                    brow_lines = 0.5 + 0.5 * np.sin(75 * (dy + 0.1 * dx * dx))
-                    crease += brow_lines * np.exp(-(((dy + 0.34) / 0.09) ** 2)) * cover(abs(dx) - 0.24)
-                    bags = np.exp(-(((abs(dx) - apart) / 0.09) ** 2) - ((dy - 0.06) / 0.028) ** 2)
-                    worn = 1 - age * age * (0.30 * crease + 0.22 * bags)
-                    fr, fg, fb = fr * worn, fg * worn, fb * worn
-                    # Eyes, mirrored, and brows.
-                    ex, ey = abs(dx) - apart, dy + 0.06
-                    if abs(ex) < 0.2 and abs(ey) < 0.35:
-                        w = cover((np.sqrt((ex / eye) ** 2 + (ey / squint) ** 2) - 1) * squint)
+            y = (row + 0.5) * 2 / size - 1
+            dy = y - cy
+            for c in range(size):
+                for k in range(3):
+                    canvas[k, c] = ground[k] * (ground_light[c] - 0.16 * y)
+            # Hair behind the head: round above, falling straight below.
+            rx, ry = wide + volume, high + 0.9 * volume
+            a_sin, a_cos = 0.07 * np.sin(6 * dy), 0.07 * np.cos(6 * dy)
+            if dy < 0:
+                first, last = columns(cx, rx + edge)
+                for c in range(first, last):
+                    a = cover((np.sqrt((dx[c] / rx) ** 2 + (dy / ry) ** 2) - 1) * rx)
+                    strand = hair_light[c] + hair_sin[c] * a_cos + hair_cos[c] * a_sin
+                    over(canvas, c, hair, strand, a)
+            elif dy < length + 0.25 * rx + edge:
+                first, last = columns(cx, rx * (1 + 0.08 * dy) + edge)
+                for c in range(first, last):
+                    a = cover(max(aside[c] - rx * (1 + 0.08 * dy), dy - length - 0.25 * (rx - aside[c])))
+                    strand = hair_light[c] + hair_sin[c] * a_cos + hair_cos[c] * a_sin
+                    over(canvas, c, hair, strand, a)
+            if dy > 0.2:
+                first, last = columns(cx, 0.19 + edge)
+                for c in range(first, last):
+                    over(canvas, c, shadow, 1.0, cover(max(aside[c] - 0.19, 0.2 - dy)))  # the neck
+            if dy > 0.2 and 1.14 - y < 0.42 + edge:
+                first, last = columns(cx, 0.78 * (1 + edge / 0.42))
+                for c in range(first, last):
+                    d = (np.sqrt((dx[c] / 0.78) ** 2 + ((y - 1.14) / 0.42) ** 2) - 1) * 0.42
+                    d = max(d, 0.17 - np.sqrt(dx[c] ** 2 + (y - 0.74 - 0.5 * cy) ** 2))  # an open collar
+                    shade = 0.95 + 0.2 * light * dx[c] - 0.25 * max(0.0, aside[c] - 0.45)
+                    over(canvas, c, cloth, shade, cover(d))
+            if abs(dy - 0.02) < 0.12 * (1 + edge / 0.06):
+                first, last = columns(cx, wide + 0.06 + edge)
+                for c in range(first, last):
+                    d = np.sqrt(((aside[c] - wide) / 0.06) ** 2 + ((dy - 0.02) / 0.12) ** 2) - 1
+                    over(canvas, c, ear, 1.0, cover(d * 0.06))
+            # The face, which narrows to the chin: painted beside the canvas, then laid over it.
+            below = min(max(dy, 0.0) / high, 1.2)  # no chin turns inside out
+            rx = wide * (1 - jaw * below * below)
+            left, right = columns(cx, rx + edge)
+            if abs(dy) < high * (1 + edge / rx):
+                # Cheeks, and the lines that age draws on the forehead, below the eyes and beside the mouth.
+                cheek = bell((dy - 0.17 + 0.03 * smile) / 0.09)
+                lines = 0.5 * bell((dy + 0.34) / 0.09)
+                lines_a, lines_b = lines * np.sin(75 * dy), lines * np.cos(75 * dy)
+                bags = 0.22 * bell((dy - 0.06) / 0.028)
+                for c in range(left, right):
+                    shade, blush = face_light[c] - 0.06 * below, cheek * cheek_at[c]
+                    face[0, c] = skin[0] * shade + 0.05 * blush
+                    face[1, c] = skin[1] * shade - 0.05 * blush * (1 + 0.4 * smile)
+                    face[2, c] = skin[2] * shade - 0.04 * blush
+                    wrinkles = lines_at[c] * (lines + lines_a * lines_cos[c] + lines_b * lines_sin[c])
+                    worn[c] = 0.30 * wrinkles + bags * bags_at[c]
+                if abs(dy - 0.27) < 0.11 + edge:
+                    fold, deep = 0.13 + 0.35 * max(0.0, dy - nose) + 0.02 * smile, 0.30 * cover(abs(dy - 0.27) - 0.11)
+                    for c in range(left, right):
+                        if abs(aside[c] - fold) < 0.07:  # beyond it is fainter than e^-10
+                            worn[c] += deep * bell((aside[c] - fold) / 0.022)
+                for c in range(left, right):
+                    darken(face, c, 1 - age * age * worn[c])
+                # Eyes, mirrored, and brows.
+                ey = dy + 0.06
+                first, last = columns(cx, min(apart + 0.2, rx + edge))
+                if abs(ey) < squint + 0.006 + edge:
+                    for c in range(first, last):
+                        ex = aside[c] - apart
+                        rim = (np.sqrt((ex / eye) ** 2 + (ey / squint) ** 2) - 1) * squint
                         inside = np.sqrt(ex * ex + ey * ey)
-                        k, p = cover(inside - 0.052), cover(inside - 0.022)
-                        wr, wg, wb = over(0.95, eyes[0], k), over(0.95, eyes[1], k), over(0.94, eyes[2], k)
-                        wr, wg, wb = over(wr, 0.05, p), over(wg, 0.05, p), over(wb, 0.05, p)
-                        lid = cover(abs(np.sqrt((ex / eye) ** 2 + (ey / squint) ** 2) - 1) * squint - 0.006) * 0.7
-                        fr, fg, fb = over(fr, wr, w), over(fg, wg, w), over(fb, wb, w)
-                        fr, fg, fb = fr * (1 - 0.6 * lid), fg * (1 - 0.65 * lid), fb * (1 - 0.65 * lid)
+                        coloured, black = cover(inside - 0.052), cover(inside - 0.022)
+                        share, lid = cover(rim), 0.7 * cover(abs(rim) - 0.006)
+                        for k in range(3):
+                            ball = mixed(mixed(white[k], eyes[k], coloured), 0.05, black)
+                            face[k, c] = mixed(face[k, c], ball, share) * (1 - lash[k] * lid)
+                if abs(ey + brow + 0.012) < 0.018 + edge + 0.2 * abs(tilt) + 0.9 * 0.04:
+                    for c in range(first, last):
+                        ex = aside[c] - apart
                         arch = abs(ey + brow + tilt * ex - 0.9 * ex * ex + 0.012) - 0.018
-                        w = cover(max(arch, abs(ex) - 0.13)) * 0.85
-                        fr, fg, fb = over(fr, hair[0] * 0.6, w), over(fg, hair[1] * 0.6, w), over(fb, hair[2] * 0.6, w)
-                    # Nose: a shaded side and two nostrils.
-                    bridge = np.exp(-(((dx - 0.035) / 0.03) ** 2)) * cover(abs(dy - nose / 2) - nose / 2)
-                    nostril = cover(np.sqrt(((abs(dx) - 0.04) / 1.3) ** 2 + (dy - nose - 0.015) ** 2) - 0.014)
-                    tip = np.exp(-((dx / 0.05) ** 2) - ((dy - nose + 0.02) / 0.035) ** 2)
-                    worn = 1 - 0.10 * bridge - 0.45 * nostril + 0.07 * tip
-                    fr, fg, fb = fr * worn, fg * worn, fb * worn
-                    # Mouth: lips along a curve, teeth between them when it smiles.
-                    my = y - lips
-                    if abs(my) < 0.22 and abs(dx) < mouth + 0.06:
-                        u = dx / mouth
-                        curve = my + smile * 0.10 * (u * u - 0.45)
-                        taper = max(np.float32(0), 1 - u * u)
-                        opened = max(np.float32(0), smile) * 0.045 * taper
-                        w = cover(max(abs(curve) - 0.034 * np.sqrt(taper) - opened, abs(dx) - mouth))
-                        fr, fg, fb = (
-                            over(fr, skin[0] * 0.80, w),
-                            over(fg, skin[1] * 0.50, w),
-                            over(fb, skin[2] * 0.52, w),
-                        )
-                        w = cover(max(abs(curve) - opened, abs(dx) - 0.85 * mouth)) * min(np.float32(1), opened * 60)
-                        fr, fg, fb = over(fr, 0.96, w), over(fg, 0.95, w), over(fb, 0.92, w)
-                        w = cover(max(abs(curve) - 0.007, abs(dx) - mouth)) * max(np.float32(0), 1 - opened * 60)
-                        fr, fg, fb = over(fr, 0.30, 0.7 * w), over(fg, 0.12, 0.7 * w), over(fb, 0.12, 0.7 * w)
-                    # Hair over the forehead.
-                    w = cover(y - line - 0.9 * dx * dx * (1 - 0.5 * age) + 0.06 * np.sin(7 * dx + 1))
-                    strand = 0.93 + 0.08 * np.sin(30 * dx - 10 * dy) + 0.10 * light * dx
-                    fr, fg, fb = (
-                        over(fr, hair[0] * strand, w),
-                        over(fg, hair[1] * strand, w),
-                        over(fb, hair[2] * strand, w),
-                    )
-                    r, g, b = over(r, fr, a), over(g, fg, a), over(b, fb, a)
-                images[n, row, column, 0] = np.uint8(min(max(r, 0.0), 1.0) * 255 + 0.5)
-                images[n, row, column, 1] = np.uint8(min(max(g, 0.0), 1.0) * 255 + 0.5)
-                images[n, row, column, 2] = np.uint8(min(max(b, 0.0), 1.0) * 255 + 0.5)
+                        over(face, c, hair, 0.6, 0.85 * cover(max(arch, abs(ex) - 0.13)))
+                # Nose: a shaded side, two nostrils and a bright tip.
+                if -edge < dy < nose + 0.15:
+                    bridge, tip = 0.10 * cover(abs(dy - nose / 2) - nose / 2), 0.07 * bell((dy - nose + 0.02) / 0.035)
+                    first, last = columns(cx, min(0.2, rx + edge))
+                    for c in range(first, last):
+                        hole = np.sqrt(((aside[c] - 0.04) / 1.3) ** 2 + (dy - nose - 0.015) ** 2)
+                        shade = 1 - bridge * bridge_at[c] - 0.45 * cover(hole - 0.014) + tip * tip_at[c]
+                        darken(face, c, shade)
+                # Mouth: lips along a curve, teeth between them when it smiles.
+                my = y - lips
+                if abs(my) < 0.22:
+                    first, last = columns(cx, min(mouth + 0.06, rx + edge))
+                    for c in range(first, last):
+                        u = dx[c] / mouth
+                        curve = abs(my + smile * 0.10 * (u * u - 0.45))
+                        taper = max(0.0, 1 - u * u)
+                        opened = max(0.0, smile) * 0.045 * taper
+                        over(face, c, lip, 1.0, cover(max(curve - 0.034 * np.sqrt(taper) - opened, aside[c] - mouth)))
+                        w = cover(max(curve - opened, aside[c] - 0.85 * mouth)) * min(1.0, opened * 60)
+                        over(face, c, teeth, 1.0, w)
+                        w = cover(max(curve - 0.007, aside[c] - mouth)) * max(0.0, 1 - opened * 60)
+                        over(face, c, gap, 1.0, 0.7 * w)
+                # Hair over the forehead.
+                if y < line + 0.06 + 0.9 * (rx + edge) ** 2 + edge:
+                    a_sin, a_cos = 0.08 * np.sin(10 * dy), 0.08 * np.cos(10 * dy)
+                    for c in range(left, right):
+                        strand = fringe_light[c] + fringe_sin[c] * a_cos - fringe_cos[c] * a_sin
+                        over(face, c, hair, strand, cover(y - fringe_end[c]))
+                for c in range(left, right):
+                    a = cover((np.sqrt((dx[c] / rx) ** 2 + (dy / high) ** 2) - 1) * rx)
+                    over(canvas, c, face[:, c], 1.0, a)
+            for c in range(size):
+                for k in range(3):
+                    images[n, row, c, k] = np.uint8(min(max(canvas[k, c], 0.0), 1.0) * 255 + 0.5)
