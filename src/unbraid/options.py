@@ -59,11 +59,11 @@ def parse_options(text: str, whole: str | None = None) -> dict[str, Any]:
     return options
 
 
-def parse_value(text: str) -> int | float | list[int] | slice | str:
-    """``3``, ``0.5``, ``0+2+5`` (a list), ``::4`` (a slice with a step) or text.
+def parse_value(text: str) -> int | float | list[int | float] | slice | str:
+    """``3``, ``0.5``, ``0+2+5`` or ``0.1+0.2`` (a list), ``::4`` (a slice with a step) or text.
 
-    >>> [parse_value(text) for text in ("3", "1e-2", "0+2", "2:", "tanh", "a:b")]
-    [3, 0.01, [0, 2], slice(2, None, None), 'tanh', 'a:b']
+    >>> [parse_value(text) for text in ("3", "1e-2", "0+2", "0.5+1", "2:", "tanh", "a:b")]
+    [3, 0.01, [0, 2], [0.5, 1], slice(2, None, None), 'tanh', 'a:b']
     """
     if _FLOAT.fullmatch(text):
         return float(text)
@@ -71,7 +71,7 @@ def parse_value(text: str) -> int | float | list[int] | slice | str:
         if 1 <= text.count(":") <= 2:
             return slice(*(int(part) if part else None for part in text.split(":")))
         if "+" in text:
-            return [int(part) for part in text.split("+")]
+            return [float(part) if _FLOAT.fullmatch(part) else int(part) for part in text.split("+")]
         return int(text)
     except ValueError:
         return text

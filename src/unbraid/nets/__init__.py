@@ -13,8 +13,11 @@ from unbraid.nets.layers import Convs
 from unbraid.nets.light import light
 from unbraid.nets.likelihood import Bernoulli, GaussianPixels, Likelihood, likelihood, likelihoods, register_likelihood
 from unbraid.nets.mlp import fc, linear, mlp
+from unbraid.nets.modes import judged
+from unbraid.nets.noise import NoiseGenerator
 from unbraid.nets.posterior import Gaussian
 from unbraid.nets.predictors import Predictor, build_predictor
+from unbraid.nets.projection import clip_l2_ball, clip_linf, project_l2
 from unbraid.nets.registry import Shape, build, get, names, register
 from unbraid.nets.slow import slow
 from unbraid.nets.stacked import Stacked, can_stack
@@ -38,6 +41,7 @@ __all__ = [
     "GaussianPixels",
     "InvertibleLinear",
     "Likelihood",
+    "NoiseGenerator",
     "PairClassifier",
     "PairComparison",
     "Predictor",
@@ -47,6 +51,8 @@ __all__ = [
     "build",
     "build_predictor",
     "can_stack",
+    "clip_l2_ball",
+    "clip_linf",
     "conv",
     "conv_bn",
     "coupling_flow",
@@ -56,6 +62,7 @@ __all__ = [
     "full_heads",
     "get",
     "glorot",
+    "judged",
     "kaiming",
     "light",
     "likelihood",
@@ -65,6 +72,7 @@ __all__ = [
     "names",
     "pairwise_total_correlation",
     "predictors",
+    "project_l2",
     "register",
     "register_likelihood",
     "slow",

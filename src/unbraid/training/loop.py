@@ -16,6 +16,7 @@ from torch.optim import Optimizer
 
 from unbraid.data import Batch, Purpose, Stream, counter_rng
 from unbraid.errors import UsageError
+from unbraid.nets import judged
 from unbraid.objectives import Inputs, Objective, Terms
 from unbraid.training import numerics
 from unbraid.training.history import Means
@@ -103,7 +104,7 @@ class Loop:
         prepared for the step. Losses may differentiate; no gradient is kept.
         """
         found: dict[str, Means] = {}
-        with _judged(self.model):
+        with judged(self.model):
             for player, terms in self._played(step):
                 found.setdefault(player, Means()).add(_numbers(terms, terms.total))
         return {player: means.current() for player, means in found.items()}
@@ -216,24 +217,12 @@ def run_hooks(hooks: Sequence[Hook], loop: Loop) -> list[dict[str, Any]]:
     if not due:
         return []
     moment = Moment(loop.step, loop.objective, loop.model, loop.device)
-    with _judged(loop.model), torch.no_grad():
+    with judged(loop.model), torch.no_grad():
         return [
             {"step": loop.step, "name": name, "value": float(value)}
             for hook in due
             for name, value in hook.call(moment).items()
         ]
-
-
-@contextmanager
-def _judged(model: nn.Module) -> Iterator[None]:
-    """A model in evaluation mode; afterwards each of its modules is in the mode it was in, frozen ones too."""
-    modes = [(module, module.training) for module in model.modules()]
-    model.eval()
-    try:
-        yield
-    finally:
-        for module, mode in modes:
-            module.training = mode
 
 
 @contextmanager

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from unbraid.objectives.base import Inputs, Objective, Terms
     from unbraid.problem import Problem
 
-__all__ = ["Augmentation", "Scene", "get", "make", "names", "need_pictures", "register"]
+__all__ = ["Augmentation", "Scene", "clipped", "get", "make", "names", "need_pictures", "register"]
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,11 @@ class Scene:
     step: int
     own: nn.Module | None = None
     """What :meth:`Augmentation.build` gave."""
+
+    def loss(self, inputs: Inputs, noise: torch.Generator) -> Tensor:
+        """What the model minimises on these inputs, that of its first player in a game: an adversary raises it."""
+        _, terms = next(iter(self.objective.losses(self.model, inputs, self.step, noise)))
+        return terms.total
 
 
 @dataclass(frozen=True)
@@ -74,6 +79,11 @@ class Augmentation:
     def losses(self, scene: Scene, inputs: Inputs, noise: torch.Generator) -> Iterator[tuple[str, Terms]]:
         """Yield ``(player, terms)`` of its own players, on the whole clean batch, before the objective has its turn."""
         yield from ()
+
+
+def clipped(images: Tensor) -> Tensor:
+    """Pictures within [0, 1]; vectors, which have no range of their own, as they are."""
+    return images.clamp(0, 1) if images.ndim == 4 else images
 
 
 def need_pictures(augmentation: Augmentation, images: Tensor) -> Tensor:
@@ -122,4 +132,6 @@ def make(text: str | Named) -> Augmentation:
     """
     named = Named.read(text)
     cls = get(named.name)
-    return cls(**check_options(f"augmentation {cls.name!r}", cls, dict(named.options)))
+    found = check_options(f"augmentation {cls.name!r}", cls, dict(named.options))
+    found |= {key: tuple(value) for key, value in found.items() if isinstance(value, list)}
+    return cls(**found)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from unbraid.errors import UsageError
-from unbraid.objectives.augment.base import Augmentation, register
+from unbraid.objectives.augment.base import Augmentation, clipped, register
+from unbraid.objectives.augment.sigmas import check_sigmas, drawn_sigmas
 
 if TYPE_CHECKING:
     import torch
@@ -25,15 +25,17 @@ class GaussianNoise(Augmentation):
 
     sigma: float = 0.5
     """Standard deviation of the noise, in units of the images' range; 0.5 was best for corruptions never seen."""
+    sigmas: tuple[float, ...] = ()
+    """Several of them, as in 0.08+0.12+0.18: each image has one by chance, and sigma does not count."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0 <= self.sigma < float("inf"):
-            raise UsageError(f"sigma must be a number that is not negative, got {self.sigma}; 0 adds no noise")
+        check_sigmas([self.sigma])
+        check_sigmas(self.sigmas, "sigmas")
 
     def __call__(self, images: Tensor, noise: torch.Generator) -> Tensor:
         import torch
 
+        sigma = drawn_sigmas(self.sigmas or (self.sigma,), images, noise)
         drawn = torch.randn(images.shape, generator=noise, device=images.device, dtype=images.dtype)
-        noisy = images + self.sigma * drawn
-        return noisy.clamp(0, 1) if images.ndim == 4 else noisy
+        return clipped(images + sigma * drawn)
