@@ -1,14 +1,17 @@
 """Things by name: the one way in which objectives, networks, data sets, metrics and the rest become known."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from importlib import import_module
 from inspect import getdoc
+from operator import attrgetter
+from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any, Generic, TypeVar
 
 from unbraid.errors import UsageError, unknown_name
 
-__all__ = ["Registry", "import_modules", "summary"]
+__all__ = ["Registry", "import_everywhere", "import_modules", "summary"]
 
 T = TypeVar("T")
 
@@ -93,6 +96,19 @@ def import_modules(package: str) -> None:
     for module in iter_modules(found.__path__):
         if not module.name.startswith("_"):
             import_module(f"{package}.{module.name}")
+
+
+@cache
+def import_everywhere(module: str) -> None:
+    """Import the module of this name of every package that has one: packages that build on another bring their own.
+
+    Found by its name when it is first asked for, so that the package below knows none of them.
+    """
+    root = import_module("unbraid")
+    for package in filter(attrgetter("ispkg"), iter_modules(root.__path__)):
+        inside = iter_modules([str(Path(folder) / package.name) for folder in root.__path__])
+        if any(found.name == module for found in inside):
+            import_module(f"unbraid.{package.name}.{module}")
 
 
 def summary(thing: Any) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 from tyro.conf import Positional, arg
 
 from unbraid.cli.early import check_data, check_folder
-from unbraid.cli.score_tables import print_head, print_metrics, print_rows, print_scores, print_summary
+from unbraid.cli.score_tables import print_head, print_kept, print_metrics, print_rows, print_scores, print_summary
 from unbraid.errors import UsageError
 from unbraid.progress import Progress, ProgressKind
 
@@ -38,6 +38,8 @@ def evaluate_command(
     runs: Positional[tuple[Path, ...]] = (),
     *,
     measures: Annotated[str | None, arg(metavar="NAME,NAME:KEY=VALUE")] = None,
+    corruptions: Annotated[tuple[str, ...] | None, arg(metavar="[SUITE|NAME ...]")] = None,
+    severities: Annotated[tuple[int, ...], arg(metavar="INT ...")] = (),
     codes: Annotated[Path | None, arg(metavar="PATH")] = None,
     metrics: str = "all",
     representation: Literal["mean", "sampled"] = "mean",
@@ -61,6 +63,9 @@ def evaluate_command(
         runs: Folders of runs.
         measures: Ask these instead, with settings (unbraid list measures has them all); udr compares those of the runs
             that differ in the seed alone.
+        corruptions: Ask which factor breaks under which corruption: suites (imagenet-c unless given; mnist-c) or names
+            (unbraid list corruptions), several in a row joined by then ("fog:severity=3 then contrast:severity=2").
+        severities: Severities of corruptions that do not say theirs (1 3 5 unless given).
         codes: Score codes from anywhere instead: an npz file with codes [n, d] and, for most scores, factors [n, K].
         metrics: all, none, or names separated by commas (unbraid evaluate --metrics help lists them).
         representation: The mean code, or one drawn from the posterior.
@@ -87,10 +92,10 @@ def evaluate_command(
     for path in runs:
         check_folder(path, "run")
     check_data(data)
-    asked = _asked(measures, names, representation, train, test, points)
-    results = [
-        _evaluate_run(path, asked, measures is None, names, representation, data, seed, again, json) for path in runs
-    ]
+    spoiled, usual = _corruptions(corruptions, severities), measures is None and corruptions is None
+    asked = [] if measures is None and spoiled else _asked(measures, names, representation, train, test, points)
+    asked += spoiled
+    results = [_evaluate_run(path, asked, usual, names, representation, data, seed, again, json) for path in runs]
     _compare(runs, asked, data, seed, results, json)
     if json:
         print(json_module.dumps(results if len(results) > 1 else results[0], allow_nan=False))
@@ -115,6 +120,19 @@ def _asked(
         if not (ours and measures is None and names == "none"):
             chosen.append(evaluation.make(entry.name, {**(own if ours else {}), **entry.options}))
     return chosen
+
+
+def _corruptions(names: tuple[str, ...] | None, severities: tuple[int, ...]) -> list[Measure]:
+    """The measure that ``--corruptions`` asks for; names may also be separated by commas."""
+    from unbraid.evaluation import FactorsUnderCorruption
+
+    if names is None:
+        if severities:
+            raise UsageError("--severities are those of --corruptions; give both")
+        return []
+    chosen = tuple(word for name in names for part in name.split(",") if (word := part.strip()))
+    usual = FactorsUnderCorruption()
+    return [replace(usual, corruptions=chosen or usual.corruptions, severities=severities or usual.severities)]
 
 
 def _evaluate_run(
@@ -189,7 +207,7 @@ def _evaluate_run(
             kind_heading = f"{kind} codes" if len(coded) > 1 else None
             print_scores(of_kind, clock.seconds, kind_heading, impossible, dataset.factor_names)
         for answer in others.values():
-            print_rows(answer)
+            (print_kept if answer.measure.name == "factors-under-corruption" else print_rows)(answer)
         if names == "all" and "disentanglement" in answers:
             _tell_what_needs_factors(dataset, scores)
         print(f"wrote {path / 'scores.json'}")

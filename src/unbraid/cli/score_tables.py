@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from unbraid.metrics import Score
     from unbraid.training import Run
 
-__all__ = ["print_head", "print_metrics", "print_rows", "print_scores", "print_summary"]
+__all__ = ["print_head", "print_kept", "print_metrics", "print_rows", "print_scores", "print_summary"]
 
 
 def print_head(run: Run, dataset: ImageDataset) -> None:
@@ -42,6 +42,31 @@ def print_rows(answer: Measured) -> None:
     console = Console()
     console.print()
     console.print(table)
+
+
+def print_kept(answer: Measured) -> None:
+    """Which factor breaks under which corruption: a row per corruption, a column per factor."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from unbraid.evaluation import kept_table
+
+    found = kept_table(answer.rows)
+    if found is None:
+        return
+    table = Table(box=None, pad_edge=False, header_style="bold", title=answer.measure.title, title_justify="left")
+    table.add_column("kept of what clean images tell")
+    for factor in found.factors:
+        table.add_column(factor, justify="right", no_wrap=True)
+    table.add_row(f"clean, {found.unit}", *(f"{round(value, 2) + 0.0:.2f}" for value in found.clean), end_section=True)
+    for name, kept, first in zip(found.rows, found.kept, found.breaks_first, strict=True):
+        cells = ("-" if math.isnan(value) else f"{value:.2f}" for value in kept)
+        table.add_row(name, *(f"[bold]{cell}*[/]" if mark else cell for cell, mark in zip(cells, first, strict=True)))
+    console = Console()
+    console.print()
+    console.print(table)
+    console.print("1 is as from clean images, 0 no better than guessing. * breaks before all other factors.")
+    console.print(found.verdict(), markup=False, highlight=False)
 
 
 def print_summary(summary: Summary) -> None:

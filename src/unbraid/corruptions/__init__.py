@@ -1,6 +1,7 @@
 """Corruptions of plain uint8 images, batched and seeded; nothing here knows of models, files or torch."""
 
 from unbraid.corruptions._corrupt import corrupt
+from unbraid.corruptions._dataset import Corrupted
 from unbraid.corruptions._draws import Draws
 from unbraid.corruptions._registry import (
     IMAGENET_C,
@@ -12,6 +13,7 @@ from unbraid.corruptions._registry import (
     find,
     register,
 )
+from unbraid.corruptions._steps import Step, chosen_steps, read_steps
 from unbraid.registry import import_modules
 
 __all__ = [
@@ -20,10 +22,14 @@ __all__ = [
     "MNIST_C",
     "OWN",
     "SUITES",
+    "Corrupted",
     "Corruption",
     "Draws",
+    "Step",
+    "chosen_steps",
     "corrupt",
     "find",
+    "read_steps",
     "register",
 ]
 

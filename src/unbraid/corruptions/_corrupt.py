@@ -1,13 +1,16 @@
 """corrupt: images in, spoiled images out."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from unbraid.compiled import compiled
 from unbraid.corruptions._draws import draws_of
-from unbraid.corruptions._registry import Corruption, find
+from unbraid.corruptions._registry import Corruption
+from unbraid.corruptions._steps import Asked, Step, numbered, read_steps
 from unbraid.errors import UsageError
 
-__all__ = ["corrupt"]
+__all__ = ["check_shape", "corrupt"]
 
 _CHUNK = 1 << 17
 """Numbers worked on at once: a few such arrays stay in the cache."""
@@ -16,7 +19,7 @@ _SIZES = (16, 512)
 
 def corrupt(
     images: np.ndarray,
-    name: str | Corruption,
+    name: Asked,
     severity: int = 1,
     seed: int = 0,
     *,
@@ -27,34 +30,33 @@ def corrupt(
     What is drawn for an image depends on seed, corruption, severity and the image's number alone: ``indices`` are the
     numbers of these images in their data set (0, 1, 2, ... unless given), so that a batch looks as in the whole.
     A name is looked for in ImageNet-C, its hold-outs, MNIST-C and own corruptions; ``mnist-c/fog`` says which is meant.
+    Several are done one after the other: ``"fog:severity=3 then jpeg_compression:severity=2"``, or a list of names;
+    ``severity`` is that of steps that do not say theirs.
 
     >>> grey = np.full((2, 32, 32, 3), 128, np.uint8)
     >>> corrupt(grey, "gaussian_noise", severity=3, seed=0).shape
     (2, 32, 32, 3)
     """
-    corruption = name if isinstance(name, Corruption) else find(name)
-    images = _checked(images)
-    if isinstance(severity, bool) or severity not in corruption.severities:
-        raise UsageError(
-            f"severity of {corruption.full_name} must be one of "
-            f"{', '.join(map(str, corruption.severities))}, got {severity!r}"
-        )
+    steps = numbered(read_steps(name, severity))
+    found = _checked(images)
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**64:
         raise UsageError(f"seed must be a whole number in 0..2**64 - 1, got {seed!r}")
-    numbers = _numbers(indices, len(images))
+    numbers = _numbers(indices, len(found))
+    for step, again in steps:
+        found = _done(step, again, found, int(seed), numbers)
+    return found
+
+
+def _done(step: Step, again: int, images: np.ndarray, seed: int, numbers: np.ndarray) -> np.ndarray:
+    corruption, severity = step.corruption, int(step.severity)
+    setting = corruption.settings[severity - 1]
     out = np.empty_like(images)
-    step = max(1, _CHUNK // int(np.prod(images.shape[1:])))
-    for start in range(0, len(images), step):
-        part = slice(start, start + step)
-        draws = draws_of(int(seed), corruption.full_name, int(severity), numbers[part])
-        out[part] = _bytes(
-            corruption, images[part], corruption.apply(images[part], draws, *_setting(corruption, severity))
-        )
+    size = max(1, _CHUNK // int(np.prod(images.shape[1:])))
+    for start in range(0, len(images), size):
+        part = slice(start, start + size)
+        draws = draws_of(seed, corruption.full_name, severity, numbers[part], again)
+        out[part] = _bytes(corruption, images[part], corruption.apply(images[part], draws, *setting))
     return out
-
-
-def _setting(corruption: Corruption, severity: int) -> tuple[object, ...]:
-    return corruption.settings[severity - 1]
 
 
 def _bytes(corruption: Corruption, images: np.ndarray, found: np.ndarray) -> np.ndarray:
@@ -93,11 +95,17 @@ def _checked(images: np.ndarray) -> np.ndarray:
             f"images must have the shape [n, height, width, 1 or 3], got {list(images.shape)}; "
             "channels come last (numpy.moveaxis), grey images have one (images[..., None])"
         )
-    if not all(_SIZES[0] <= side <= _SIZES[1] for side in images.shape[1:3]):
-        raise UsageError(
-            f"images must be {_SIZES[0]} to {_SIZES[1]} pixels high and wide, got {images.shape[1]} x {images.shape[2]}"
-        )
+    check_shape(images.shape[1:], "images")
     return np.ascontiguousarray(images)
+
+
+def check_shape(shape: Sequence[int], what: str) -> None:
+    """Refuse images of a size or a number of channels that no corruption was made for."""
+    height, width, channels = shape
+    if channels not in (1, 3):
+        raise UsageError(f"{what} must have 1 or 3 channels to be corrupted, got {channels}")
+    if not all(_SIZES[0] <= side <= _SIZES[1] for side in (height, width)):
+        raise UsageError(f"{what} must be {_SIZES[0]} to {_SIZES[1]} pixels high and wide, got {height} x {width}")
 
 
 def _numbers(indices: np.ndarray | None, count: int) -> np.ndarray:

@@ -33,8 +33,8 @@ class _Drawn(Sequence[np.random.Generator]):
         return self._made[place]
 
 
-def draws_of(seed: int, name: str, severity: int, indices: np.ndarray) -> Draws:
-    """The generator of each image.
+def draws_of(seed: int, name: str, severity: int, indices: np.ndarray, again: int = 0) -> Draws:
+    """The generator of each image; ``again`` is how often the same step was done to it before.
 
     Philox counts in four words: the draws in the first, the image, the severity and the name of the corruption in the
     others, so that no two of them share a number and batches, shards and machines agree.
@@ -42,7 +42,7 @@ def draws_of(seed: int, name: str, severity: int, indices: np.ndarray) -> Draws:
     key = np.array([seed, Purpose.CORRUPTED], dtype=np.uint64)
     code = int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "little")
     counters = np.zeros((len(indices), 4), dtype=np.uint64)
-    counters[:, 1], counters[:, 2], counters[:, 3] = indices, severity, code
+    counters[:, 1], counters[:, 2], counters[:, 3] = indices, severity + (again << 32), code
     return _Drawn(key, counters)
 
 

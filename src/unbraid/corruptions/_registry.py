@@ -42,6 +42,12 @@ class Corruption:
         """A name that no corruption of another suite has: ``mnist-c/fog``."""
         return f"{self.suite}/{self.name}"
 
+    @property
+    def short_name(self) -> str:
+        """The bare name where :func:`find` gives this one for it, otherwise the full one."""
+        first = next((found[self.name] for found in SUITES.values() if self.name in found), None)
+        return self.name if first == self else self.full_name
+
 
 _NOISE = ("gaussian_noise", "shot_noise", "impulse_noise")
 _BLUR = ("defocus_blur", "glass_blur", "motion_blur", "zoom_blur")

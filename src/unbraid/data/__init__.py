@@ -1,6 +1,6 @@
 """Factor spaces, data sets and streams of batches."""
 
-from unbraid.data.dataset import Card, Dataset, FactorDataset, ImageDataset, LabelledDataset
+from unbraid.data.dataset import Card, Dataset, FactorDataset, ImageDataset, LabelledDataset, Recipe
 from unbraid.data.files.dsprites_file import compare_dsprites
 from unbraid.data.files.folder import from_folder
 from unbraid.data.files.store import ImageStore, render_store, store_file
@@ -37,6 +37,7 @@ from unbraid.data.stream import (
 from unbraid.data.two_batches import FewLabelsStream, TwoBatchStream
 from unbraid.data.vectors import Vectors, as_floats, from_vectors
 from unbraid.data.wrapper import Subset, Wrapper
+from unbraid.data.wrappers import register_wrapper
 from unbraid.registry import import_modules
 
 import_modules("unbraid.data.sets")
@@ -67,6 +68,7 @@ __all__ = [
     "Perturbed",
     "PixelNoise",
     "Purpose",
+    "Recipe",
     "SequenceStream",
     "Side",
     "Spheres",
@@ -108,6 +110,7 @@ __all__ = [
     "read_perturbation",
     "register",
     "register_stream",
+    "register_wrapper",
     "render_store",
     "save",
     "scream",

@@ -15,6 +15,7 @@ from unbraid.data.own import from_npz, from_path, is_path
 from unbraid.data.part import Indices, read_indices
 from unbraid.data.space import FactorSpace
 from unbraid.data.splits.split import split
+from unbraid.data.wrappers import wrapped, wrapper_options
 from unbraid.errors import UsageError, unknown_name
 from unbraid.options import check_options, parse_value
 from unbraid.options import parse_name as parse
@@ -52,6 +53,8 @@ _ENTRIES: Registry[Entry] = Registry(
 )
 _SPLIT = ("split", "side", "split_seed")
 """Options that choose a side of a split, of every data set that has none of its own by that name."""
+_CHOOSE = ("part", *_SPLIT)
+"""Options that choose some of the images."""
 Loader = TypeVar("Loader", bound=Callable[..., Dataset])
 
 
@@ -115,7 +118,7 @@ def load(name: str, **options: Any) -> Dataset:
     Options that name a factor choose a part of the grid (an integer fixes the factor, a slice or list thins it);
     ``split`` takes the training side of a split (a name, sets of values or a JSON file of them; ``side=test`` the other
     one, ``split_seed`` decides a random one); ``part`` chooses images by position (a slice, or an npy file of
-    positions); the others go to the data set. All
+    positions); ``corruption`` spoils them (:class:`unbraid.corruptions.Corrupted`); the others go to the data set. All
     can be written into the name, as on the command line: ``load("sprites32:shape=0,orientation=::4")``,
     ``load("sprites32:part=::7")``. The path of an npz file or of a folder of images is a name too:
     ``load("my.npz")``, ``load("photos:size=64")``.
@@ -152,11 +155,15 @@ def _load(
         dataset.name = name  # it was given none of its own
     factors = () if dataset.space is None else dataset.space.names
     _check_known(what, rest, taken, factors)
-    dataset.recipe = _recipe(name, own)
     choices = {key: value for key, value in rest.items() if key in factors}
+    shown = {key: value for key, value in rest.items() if key not in choices and key not in _CHOOSE}
+    dataset.recipe = _recipe(name, own)
+    if shown:
+        dataset = wrapped(dataset, shown)
+        dataset.recipe = _recipe(name, own | shown)
     if choices:
         dataset = dataset.subset(**choices)
-        dataset.recipe = _recipe(name, own | choices)
+        dataset.recipe = _recipe(name, own | shown | choices)
     dataset = _side(dataset, {key: rest[key] for key in _SPLIT if key in rest and key not in choices})
     if "part" in rest and "part" not in choices:
         dataset = _part(dataset, name, rest["part"])
@@ -174,8 +181,8 @@ def _side(dataset: Dataset, asked: dict[str, Any]) -> Dataset:
 
 def _check_known(what: str, options: dict[str, Any], taken: set[str], factors: Sequence[str]) -> None:
     for key in options:
-        if key not in factors and key not in ("part", *_SPLIT):
-            raise unknown_name(f"option of {what}:", key, (*taken, *factors, "part", *_SPLIT))
+        if key not in factors and key not in _CHOOSE and key not in (more := wrapper_options()):
+            raise unknown_name(f"option of {what}:", key, (*taken, *factors, *_CHOOSE, *more))
 
 
 def _part(dataset: Dataset, name: str, chosen: Any) -> Dataset:

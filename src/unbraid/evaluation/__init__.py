@@ -16,6 +16,7 @@ from unbraid.evaluation.base import (
     settings_of,
 )
 from unbraid.evaluation.disentanglement import Disentanglement
+from unbraid.evaluation.factors_under_corruption import FactorsUnderCorruption, KeptTable, kept_table
 from unbraid.evaluation.losses import Losses, losses_after_training
 from unbraid.evaluation.measuring import (
     FOLDER,
@@ -54,8 +55,10 @@ __all__ = [
     "Accuracy",
     "Condition",
     "Disentanglement",
+    "FactorsUnderCorruption",
     "Function",
     "GroupMeasure",
+    "KeptTable",
     "Losses",
     "Measure",
     "Measured",
@@ -75,6 +78,7 @@ __all__ = [
     "fingerprint_data",
     "get",
     "group_runs",
+    "kept_table",
     "losses_after_training",
     "make",
     "measure",

@@ -6,17 +6,12 @@ import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import cache
-from importlib import import_module
-from operator import attrgetter
-from pathlib import Path
-from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from unbraid.errors import UsageError
 from unbraid.metrics import Score
 from unbraid.options import Named, check_options, parse_value
-from unbraid.registry import Registry
+from unbraid.registry import Registry, import_everywhere
 
 if TYPE_CHECKING:
     import numpy as np
@@ -134,28 +129,15 @@ def register(name: str) -> Callable[[Class], Class]:
 
 def names() -> list[str]:
     """All registered measures."""
-    _look_everywhere()
+    import_everywhere("measure")
     return _MEASURES.names()
 
 
 def get(name: str) -> type[Measure]:
     """The class of a registered measure."""
     if name not in _MEASURES:
-        _look_everywhere()
+        import_everywhere("measure")
     return _MEASURES[name]
-
-
-@cache
-def _look_everywhere() -> None:
-    """Import the module ``measure`` of every package that has one: packages that build on this one bring their own.
-
-    Found by its name when it is first asked for, so that this package knows none of them.
-    """
-    root = import_module("unbraid")
-    for package in filter(attrgetter("ispkg"), iter_modules(root.__path__)):
-        inside = iter_modules([str(Path(folder) / package.name) for folder in root.__path__])
-        if any(module.name == "measure" for module in inside):
-            import_module(f"unbraid.{package.name}.measure")
 
 
 def make(measure: str | Named | Measure, settings: Mapping[str, Any] | None = None) -> Measure:

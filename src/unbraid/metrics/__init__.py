@@ -2,6 +2,7 @@
 
 from unbraid.metrics._encode import encoder_of
 from unbraid.metrics._evaluate import evaluate, score_codes
+from unbraid.metrics._kinds import targets as factor_columns
 from unbraid.metrics._registry import METRICS, Metric, register
 from unbraid.metrics._score import Score, number_of, number_to_json
 from unbraid.metrics._scores import ABOVE, Scores, above_ceiling
@@ -51,6 +52,7 @@ __all__ = [
     "encoder_of",
     "evaluate",
     "explicitness",
+    "factor_columns",
     "factor_vae",
     "gaussian_total_correlation",
     "has_no_factors",

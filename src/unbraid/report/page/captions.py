@@ -60,6 +60,11 @@ RUN = {
     "plain_scores": _text(
         """What can be said of the codes alone. For scores of what they know, data need factors or labels."""
     ),
+    "corrupted": _text(
+        """How much of each factor is still told from corrupted images, as a share of what clean ones tell: 1 is all of
+        it, 0 no better than guessing, and an empty cell a factor that clean images do not tell either. A frame is round
+        a factor that breaks before all others."""
+    ),
     "measures": _text(
         """What else was asked of this run, and under which condition. `unbraid evaluate --measures NAME` adds to it."""
     ),

@@ -17,6 +17,10 @@ from unbraid.study import EVALUATION, answers_of
 __all__ = ["StoredAnswer", "answers_in", "answers_of_a_study", "measures_section"]
 
 
+ELSEWHERE = (evaluation.FactorsUnderCorruption.name,)
+"""Measures that have a section of their own."""
+
+
 @dataclass(frozen=True)
 class StoredAnswer:
     """What one measure said of a run on its data."""
@@ -84,6 +88,7 @@ def measures_section(answers: Sequence[StoredAnswer], step: int | None) -> Secti
             None if score is None else float(score),
         )
         for answer in answers
+        if answer.measure not in ELSEWHERE
         for condition, scores in answer.rows
         for name, score in scores.items()
     ]

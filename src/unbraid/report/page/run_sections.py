@@ -12,6 +12,7 @@ from unbraid.metrics import above_ceiling
 from unbraid.report.page.axes import number
 from unbraid.report.page.captions import RUN
 from unbraid.report.page.charts import Series, line_chart
+from unbraid.report.page.corrupted import corrupted_section
 from unbraid.report.page.folder import SPLIT, Gap, History
 from unbraid.report.page.latents import active_latents, information, matching, reconstructions, traversals
 from unbraid.report.page.markup import Html, Section, command, figure, note, section, tag, terms, words
@@ -43,6 +44,7 @@ def run_sections(look: Look) -> list[Section]:
         information(look),
         matching(look),
         scores_section(look),
+        corrupted_section(look.answers),
         measures_section(look.answers, look.folder.step),
         _configuration(look),
     ]
