@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from unbraid import nets as nets
     from unbraid import objectives as objectives
     from unbraid import report as report
+    from unbraid import robustness as robustness
     from unbraid import selection as selection
     from unbraid import study as study
     from unbraid import theory as theory
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
     from unbraid.training import train as train
 
 _PACKAGES = (
-    *("corruptions", "data", "engines", "evaluation", "metrics", "nets", "objectives", "report", "selection"),
-    *("study", "theory", "training"),
+    *("corruptions", "data", "engines", "evaluation", "metrics", "nets", "objectives", "report", "robustness"),
+    *("selection", "study", "theory", "training"),
 )
 _HOMES = {"Run": "training", "evaluate": "metrics", "open_run": "training", "train": "training"}
 
@@ -48,6 +49,7 @@ __all__ = [
     "objectives",
     "open_run",
     "report",
+    "robustness",
     "selection",
     "study",
     "theory",

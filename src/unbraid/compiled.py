@@ -19,10 +19,10 @@ def compiled(function: Callable[..., None]) -> Callable[..., None]:
 
         code: Callable[..., None]
         try:
-            code = njit(cache=True, error_model="numpy")(function)
+            code = njit(cache=True, nogil=True, error_model="numpy")(function)
         except RuntimeError:
             # Neither the package's folder nor the user's cache can be written: compile for this process alone.
-            code = njit(error_model="numpy")(function)
+            code = njit(nogil=True, error_model="numpy")(function)
         return code
 
     @wraps(function)

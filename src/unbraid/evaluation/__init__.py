@@ -34,9 +34,13 @@ from unbraid.evaluation.predictions import (
     Predictions,
     class_names,
     class_tasks,
+    draw_images,
+    has_classes,
     predict_classes,
     predict_factors,
     scaled_factors,
+    task_of,
+    true_classes,
 )
 from unbraid.evaluation.regression import R2, factor_variances
 from unbraid.evaluation.summary import ACTIVE, Summary, SummaryMeasure, summarise
@@ -74,10 +78,12 @@ __all__ = [
     "class_names",
     "class_tasks",
     "describe_run",
+    "draw_images",
     "factor_variances",
     "fingerprint_data",
     "get",
     "group_runs",
+    "has_classes",
     "kept_table",
     "losses_after_training",
     "make",
@@ -97,8 +103,10 @@ __all__ = [
     "settings_of",
     "shared_codes",
     "summarise",
+    "task_of",
     "title",
     "told",
+    "true_classes",
     "verdict",
     "wilson",
 ]

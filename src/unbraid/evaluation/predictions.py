@@ -16,7 +16,18 @@ if TYPE_CHECKING:
     from unbraid.objectives import Task
     from unbraid.training import Run
 
-__all__ = ["Predictions", "class_names", "class_tasks", "predict_classes", "predict_factors", "scaled_factors"]
+__all__ = [
+    "Predictions",
+    "class_names",
+    "class_tasks",
+    "draw_images",
+    "has_classes",
+    "predict_classes",
+    "predict_factors",
+    "scaled_factors",
+    "task_of",
+    "true_classes",
+]
 
 CHUNK = 2048
 """So many images are held at a time."""
@@ -50,9 +61,9 @@ def predict_classes(run: Run, data: Dataset, *, images: int, seed: int, factor: 
 
     The classes are the values of ``factor``, by default of the first that the run was trained for, if any.
     """
-    index = _draw(data, images, seed)
-    truth = _classes(run, data, index, factor)
-    outputs = _predict(run, data, index, seed, _task(run, factor))
+    index = draw_images(data, images, seed)
+    truth = true_classes(run, data, index, factor)
+    outputs = _predict(run, data, index, seed, task_of(run, factor))
     if outputs.ndim != 2 or truth.max(initial=0) >= outputs.shape[1]:
         raise UsageError(
             f"{data.name!r} has a class {truth.max(initial=0)}, and the model gives scores {list(outputs.shape)}: "
@@ -69,7 +80,7 @@ def predict_factors(run: Run, data: Dataset, *, images: int, seed: int) -> Predi
             f"the run predicts {', '.join(names)}, but the factors of {data.name!r} are "
             f"{', '.join(data.factor_names) or 'not known'}"
         )
-    index = _draw(data, images, seed)
+    index = draw_images(data, images, seed)
     return Predictions(index, _predict(run, data, index, seed), scaled_factors(run, data.factors(index)))
 
 
@@ -99,7 +110,8 @@ def has_classes(run: Run, data: Dataset, factor: str = "") -> bool:
     return (factor in data.factor_names and bool(data.factor_sizes)) if factor else data.has_labels
 
 
-def _classes(run: Run, data: Dataset, index: np.ndarray, factor: str) -> np.ndarray:
+def true_classes(run: Run, data: Dataset, index: np.ndarray, factor: str = "") -> np.ndarray:
+    """The classes of these images that a run should name: values of a factor, or the data set's own."""
     factor = factor or _trained_for(run)
     if not factor:
         return data.labels(index)
@@ -113,13 +125,14 @@ def _trained_for(run: Run) -> str:
     return next((task.factor for task in class_tasks(run)), "")
 
 
-def _task(run: Run, factor: str) -> str:
+def task_of(run: Run, factor: str) -> str:
     """Which of several tasks gives the values of a factor as classes, by default the first with classes."""
     tasks = class_tasks(run)
     return next((task.name for task in tasks if task.factor == factor), next((task.name for task in tasks), ""))
 
 
-def _draw(data: Dataset, images: int, seed: int) -> np.ndarray:
+def draw_images(data: Dataset, images: int, seed: int) -> np.ndarray:
+    """Positions of at most so many images, ascending, drawn without repetition; all of a smaller data set."""
     if images < 1:
         raise UsageError(f"images must be at least 1, got {images}")
     if images >= len(data):
