@@ -25,6 +25,8 @@ class Purpose(IntEnum):
     """Which few images have known factors."""
     PAIRS = 5
     """Pairs and sequences."""
+    PREPARED = 6
+    """What is drawn before a step: weights and noise of a player that begins anew."""
     FOUND = 21
     """Hyperparameters of a population's first members."""
     SELECT = 22

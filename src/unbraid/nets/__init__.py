@@ -15,6 +15,7 @@ from unbraid.nets.likelihood import Bernoulli, GaussianPixels, Likelihood, likel
 from unbraid.nets.mlp import fc, linear, mlp
 from unbraid.nets.modes import judged
 from unbraid.nets.noise import NoiseGenerator
+from unbraid.nets.noise_history import NoiseGame, NoiseHistory, NoiseRestart
 from unbraid.nets.posterior import Gaussian
 from unbraid.nets.predictors import Predictor, build_predictor
 from unbraid.nets.projection import clip_l2_ball, clip_linf, project_l2
@@ -41,7 +42,10 @@ __all__ = [
     "GaussianPixels",
     "InvertibleLinear",
     "Likelihood",
+    "NoiseGame",
     "NoiseGenerator",
+    "NoiseHistory",
+    "NoiseRestart",
     "PairClassifier",
     "PairComparison",
     "Predictor",

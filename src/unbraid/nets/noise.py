@@ -1,10 +1,11 @@
 """The noise generator of adversarial noise training (Rusak et al., 2020)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.func import functional_call
 
 from unbraid.errors import UsageError
 from unbraid.nets.initialise import seeded
@@ -46,15 +47,17 @@ class NoiseGenerator(nn.Module):
             raise UsageError(f"with kernel 3 it is the second layer that is 3x3: depth must be at least 2, got {depth}")
         self.channels, self.kernel, self.depth = channels, kernel, depth
         sizes = [channels, *[width] * (depth - 1), channels]
-        with seeded(generator):
+        with seeded(None):  # torch's own initial weights, which nobody will see, are not to move its generator
             self.layers = nn.ModuleList(
                 nn.Conv2d(sizes[place], sizes[place + 1], kernel if place == 1 else 1) for place in range(depth)
             )
-            for layer in self.layers:
-                assert isinstance(layer, nn.Conv2d)
-                assert layer.bias is not None
-                nn.init.normal_(layer.weight, std=INITIAL)
-                nn.init.zeros_(layer.bias)
+        self.reset(generator or torch.Generator().manual_seed(0))
+
+    @torch.no_grad()
+    def reset(self, generator: torch.Generator) -> None:
+        """Begin anew: small normal weights, biases zero."""
+        for weights in self.parameters():
+            weights.normal_(0, INITIAL, generator=generator) if weights.ndim > 1 else weights.zero_()
 
     @property
     def margin(self) -> int:
@@ -69,8 +72,10 @@ class NoiseGenerator(nn.Module):
         edge = self.margin
         return x + (z[..., edge:-edge, edge:-edge] if edge else z)
 
-    def sample(self, shape: Sequence[int], generator: torch.Generator) -> Tensor:
-        """Noise of a shape ``(n, c, h, w)``, drawn anew at every call."""
+    def sample(
+        self, shape: Sequence[int], generator: torch.Generator, weights: Mapping[str, Tensor] | None = None
+    ) -> Tensor:
+        """Noise of a shape ``(n, c, h, w)``, drawn anew at every call; by other ``weights`` than its own, if given."""
         if len(shape) != 4 or shape[1] != self.channels:
             raise UsageError(
                 f"this generator makes noise of shape (n, {self.channels}, height, width), got {tuple(shape)}"
@@ -80,5 +85,5 @@ class NoiseGenerator(nn.Module):
         drawn = torch.randn(
             n, channels, height + edge, width + edge, generator=generator, device=weight.device, dtype=weight.dtype
         )
-        noise: Tensor = self(drawn)
+        noise: Tensor = self(drawn) if weights is None else functional_call(self, dict(weights), (drawn,))
         return noise

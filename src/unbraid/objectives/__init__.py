@@ -30,6 +30,7 @@ from unbraid.objectives.dip_vae import DIPVAEI, DIPVAEII, DIPObjective, batch_co
 from unbraid.objectives.factor_vae import FactorVAE, discriminator_terms, log_ratio, permute_dims
 from unbraid.objectives.few_labels import FewLabels, S2BetaTCVAE, S2BetaVAE, label_loss
 from unbraid.objectives.full_covariance import FullBetaVAE
+from unbraid.objectives.learned_noise import matching_eps, train_generator
 from unbraid.objectives.linear_vae import LinearVAE
 from unbraid.objectives.pairs import PairObjective, PairVAEObjective, halves, stacked
 from unbraid.objectives.pcl import PCL, derangement
@@ -110,6 +111,7 @@ __all__ = [
     "log_normaliser",
     "log_ratio",
     "make",
+    "matching_eps",
     "names",
     "options_of",
     "permute_dims",
@@ -119,6 +121,7 @@ __all__ = [
     "stratified_log_weights",
     "title",
     "total_correlation_offset",
+    "train_generator",
     "transition_terms",
     "weighted_log_weights",
 ]

@@ -134,6 +134,21 @@ class Objective:
 
         return batch.optimizers(self, self.augmentations, model)
 
+    def make_ready(
+        self,
+        model: nn.Module,
+        optimizers: dict[str, torch.optim.Optimizer],
+        step: int,
+        noise: torch.Generator,
+        batches: Callable[[int], Inputs],
+    ) -> None:
+        """What :meth:`prepare` does before a step, then each augmentation; ``batches`` gives the batch of a step."""
+        from unbraid.objectives.augment import batch
+
+        self.prepare(model, optimizers, step)
+        if self.augment:
+            batch.prepare(self, self.augmentations, model, optimizers, step, noise, batches)
+
     def play(self, model: nn.Module, inputs: Inputs, step: int, noise: torch.Generator) -> Iterator[tuple[str, Terms]]:
         """The losses of one step of training: :meth:`losses` on the batch as the augmentations leave it."""
         from unbraid.objectives.augment import batch

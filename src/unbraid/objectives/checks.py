@@ -1,4 +1,4 @@
-"""Checks of hyperparameters that objectives share, and of the room their networks take."""
+"""Checks of hyperparameters that objectives and augmentations share, and of the room networks take."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Iterator
 from numbers import Integral, Real
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from unbraid.errors import UsageError
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["check_count", "check_not_negative", "check_positive", "room_for"]
 
 
-def check_not_negative(objective: Objective, *fields: str) -> None:
+def check_not_negative(objective: Any, *fields: str) -> None:
     """Refuse hyperparameters below zero, infinite or no numbers."""
     for name in fields:
         value = getattr(objective, name)
@@ -25,7 +25,7 @@ def check_not_negative(objective: Objective, *fields: str) -> None:
             raise UsageError(f"{name} must be a number that is not negative, got {value!r}; 0 switches it off")
 
 
-def check_positive(objective: Objective, *fields: str) -> None:
+def check_positive(objective: Any, *fields: str) -> None:
     """Refuse hyperparameters that are not above zero, or infinite."""
     for name in fields:
         value = getattr(objective, name)
@@ -33,7 +33,7 @@ def check_positive(objective: Objective, *fields: str) -> None:
             raise UsageError(f"{name} must be a positive number, got {value!r}")
 
 
-def check_count(objective: Objective, *fields: str) -> None:
+def check_count(objective: Any, *fields: str) -> None:
     """Refuse hyperparameters that count something and are no whole number from 1 on."""
     for name in fields:
         value = getattr(objective, name)

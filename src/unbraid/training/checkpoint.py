@@ -18,7 +18,16 @@ from unbraid.files import write_bytes
 from unbraid.nets import Predictor
 from unbraid.reading import check_form, open_file, parse_json, understood
 
-__all__ = ["WrongWeights", "check_step", "load_model", "load_parts", "load_training", "read_step", "save_checkpoint"]
+__all__ = [
+    "WrongWeights",
+    "check_step",
+    "load_model",
+    "load_parts",
+    "load_training",
+    "read_step",
+    "same_part",
+    "save_checkpoint",
+]
 
 MODEL, OPTIMIZER = "model/", "optimizer/"
 TRUNK = "trunk"
@@ -55,10 +64,13 @@ def save_checkpoint(path: Path, model: nn.Module, optimizers: dict[str, Optimize
     write_bytes(path, save(stored, metadata=header))
 
 
-def load_model(path: Path, model: nn.Module) -> None:
-    """Put the stored weights into a model of the same make."""
+def load_model(path: Path, model: nn.Module, *, but: str = "") -> None:
+    """Put the stored weights into a model of the same make; with ``but``, that part stays as it is."""
     stored, _ = _read(path, MODEL)
-    _copy(path, stored, model.state_dict())
+    own = model.state_dict()
+    if but:
+        stored, own = ({k: v for k, v in state.items() if k not in _inside(state, but)} for state in (stored, own))
+    _copy(path, stored, own)
 
 
 def load_parts(path: Path, model: nn.Module, parts: Sequence[str]) -> None:
@@ -81,6 +93,12 @@ def load_parts(path: Path, model: nn.Module, parts: Sequence[str]) -> None:
         if not _inside(stored, part):
             raise unknown_name(f"part of the model in {path}", part, {name.partition(".")[0] for name in stored})
         _copy(path, _inside(stored, part), _inside(own, part))
+
+
+def same_part(path: Path, model: nn.Module, part: str) -> bool:
+    """Whether a part of the stored model is made like that of this one; also if both have none."""
+    stored, own = (_inside(state, part) for state in (_read(path, MODEL)[0], model.state_dict()))
+    return {name: value.shape for name, value in stored.items()} == {name: value.shape for name, value in own.items()}
 
 
 def read_step(path: Path) -> int:
@@ -138,16 +156,20 @@ def _words(dtype: torch.dtype) -> str:
 
 
 def load_training(
-    path: Path, model: nn.Module, optimizers: dict[str, Optimizer], *, own_settings: bool = False
+    path: Path, model: nn.Module, optimizers: dict[str, Optimizer], *, own_settings: bool = False, but: str = ""
 ) -> dict[str, Any]:
     """Put model and optimisers back to where they were; returns the loop's state.
 
-    With ``own_settings`` the optimisers keep their own learning rates and take over only what they remember.
+    With ``own_settings`` the optimisers keep their own learning rates and take over only what they remember. With
+    ``but`` that part of the model stays as it is.
     """
-    load_model(path, model)
+    load_model(path, model, but=but)
     stored, header = _read(path, OPTIMIZER)
+    left = {weights for name, weights in model.named_parameters() if but and name.startswith(f"{but}.")}
     for player, optimizer in optimizers.items():
         parameters = [p for group in optimizer.param_groups for p in group["params"]]
+        if left.issuperset(parameters):
+            continue
         state: dict[int, dict[str, Tensor]] = {}
         for name, value in stored.items():
             owner, _, place = name.partition("/")
@@ -164,6 +186,12 @@ def load_training(
                 state.setdefault(int(number), {})[key] = like.copy_(value)
         with understood(path, _DAMAGED):
             groups = optimizer.state_dict()["param_groups"] if own_settings else header["groups"][player]
+            before = header["groups"].get(player, groups)
+            if state and before[0].keys() != groups[0].keys():
+                raise UsageError(
+                    f"{path} is of a run with another optimiser than this one's, whose memory it cannot give; take its "
+                    "weights alone (--parts net)"
+                )
             optimizer.load_state_dict({"state": state, "param_groups": groups})
     return header["loop"]
 

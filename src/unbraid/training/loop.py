@@ -86,7 +86,7 @@ class Loop:
 
     def advance(self) -> None:
         """One step: a batch, and one update of every player."""
-        self.objective.prepare(self.model, self.optimizers, self.step)
+        self._prepare()
         looks = self.step % self.check_every == 0
         for player, terms in self._played(self.step):
             total = terms.total
@@ -109,9 +109,9 @@ class Loop:
                 found.setdefault(player, Means()).add(_numbers(terms, terms.total))
         return {player: means.current() for player, means in found.items()}
 
-    def seed_noise(self, step: int) -> None:
+    def seed_noise(self, step: int, purpose: Purpose = Purpose.NOISE) -> None:
         """Put the noise generator to where it belongs at a step: no state is carried over."""
-        self.noise.manual_seed(int(counter_rng(self.seed, step, Purpose.NOISE).integers(2**63)))
+        self.noise.manual_seed(int(counter_rng(self.seed, step, purpose).integers(2**63)))
 
     def state(self) -> dict[str, Any]:
         """What a checkpoint must hold beside tensors."""
@@ -154,6 +154,15 @@ class Loop:
             raise Diverged(
                 f"the loss{whose} exploded at step {self.step}: {numbers['loss']:.4g} against {first:.4g} at the "
                 f"start; the largest term is {worst!r} ({numbers[worst]:.4g}). {_HINT}"
+            )
+
+    def _prepare(self) -> None:
+        """What objective and augmentations do before a step."""
+        if self.objective.augment:
+            self.seed_noise(self.step, Purpose.PREPARED)
+        with numerics.autocast(self.device, self.precision):
+            self.objective.make_ready(
+                self.model, self.optimizers, self.step, self.noise, lambda step: self.inputs(self.stream(step))
             )
 
     def _played(self, step: int) -> Iterator[tuple[str, Terms]]:

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from unbraid.errors import UsageError
+from unbraid.objectives.augment import PART
 from unbraid.paths import user_path
 from unbraid.reading import read_bytes
-from unbraid.training.checkpoint import load_parts, load_training, read_step
+from unbraid.training.checkpoint import load_parts, load_training, read_step, same_part
 from unbraid.training.loop import Loop
 from unbraid.training.run import CHECKPOINT
 
@@ -49,7 +50,9 @@ class Start:
         if self.parts:
             load_parts(file, loop.model, self.parts)
         else:
-            inherited = load_training(file, loop.model, loop.optimizers, own_settings=True)
+            # Augmentations may differ, and so may the networks they bring: those of the new run are taken.
+            but = "" if same_part(file, loop.model, PART) else PART
+            inherited = load_training(file, loop.model, loop.optimizers, own_settings=True, but=but)
             loop.restore({**inherited, "sums": {}, "counts": {}})
         return {
             "path": str(self.path),

@@ -76,6 +76,19 @@ class Augmentation:
         """One optimiser for each player of its own, over parameters of what :meth:`build` gave."""
         return {}
 
+    def prepare(
+        self,
+        scene: Scene,
+        optimizers: dict[str, torch.optim.Optimizer],
+        noise: torch.Generator,
+        batches: Callable[[int], Inputs],
+    ) -> None:
+        """Called before every step, for snapshots and restarts of its own players, whose ``optimizers`` come by name.
+
+        What it does must follow from the step, the model, the optimisers and ``noise`` alone: a resumed run repeats it.
+        ``batches`` gives the clean batch of any step. The default does nothing.
+        """
+
     def losses(self, scene: Scene, inputs: Inputs, noise: torch.Generator) -> Iterator[tuple[str, Terms]]:
         """Yield ``(player, terms)`` of its own players, on the whole clean batch, before the objective has its turn."""
         yield from ()

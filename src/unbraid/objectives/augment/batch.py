@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from unbraid.objectives.base import Inputs, Objective, Terms
     from unbraid.problem import Problem
 
-__all__ = ["attach", "augmented", "optimizers", "shares"]
+__all__ = ["attach", "augmented", "optimizers", "prepare", "shares"]
 
 PART = "augment"
 """The sub-module of a model that holds the networks of its augmentations, by their place in the list."""
@@ -59,6 +59,20 @@ def optimizers(
     return found
 
 
+def prepare(
+    objective: Objective,
+    augmentations: Sequence[Augmentation],
+    model: nn.Module,
+    optimizers: dict[str, torch.optim.Optimizer],
+    step: int,
+    noise: torch.Generator,
+    batches: Callable[[int], Inputs],
+) -> None:
+    """What augmentations do before a step."""
+    for entry, scene in zip(augmentations, _scenes(objective, augmentations, model, step), strict=True):
+        entry.prepare(scene, optimizers, noise, batches)
+
+
 def shares(augmentations: Sequence[Augmentation], order: Tensor) -> list[Tensor]:
     """Whose images each augmentation changes: consecutive stretches of a random order, going round where it ends.
 
@@ -82,7 +96,7 @@ def augmented(
     """The losses of one step: first those of the augmentations' players, then the objective's on the changed batch."""
     import torch
 
-    scenes = [Scene(objective, model, step, _own(model, place)) for place in range(len(augmentations))]
+    scenes = _scenes(objective, augmentations, model, step)
     for entry, scene in zip(augmentations, scenes, strict=True):
         yield from entry.losses(scene, inputs, noise)
     order = torch.randperm(len(inputs.images), generator=noise, device=noise.device)
@@ -96,6 +110,10 @@ def augmented(
             second = _swapped(changed)
             changed = replace(changed, partners=_changed(entry, scene, second, rows, noise))
     yield from objective.losses(model, changed, step, noise)
+
+
+def _scenes(objective: Objective, augmentations: Sequence[Augmentation], model: nn.Module, step: int) -> list[Scene]:
+    return [Scene(objective, model, step, _own(model, place)) for place in range(len(augmentations))]
 
 
 def _swapped(inputs: Inputs) -> Inputs:
