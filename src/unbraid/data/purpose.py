@@ -37,6 +37,12 @@ class Purpose(IntEnum):
     """Which of them have known factors."""
     CORRUPTED = 41
     """What a corruption draws for an image."""
+    DIRECTION = 51
+    """The noise whose smallest harmful strength is looked for, of an image."""
+    RESAMPLED = 52
+    """Images drawn again for an interval."""
+    ATTACK = 53
+    """Where attacks begin."""
     SURROGATE = 77
     """The images of surrogate scores."""
 

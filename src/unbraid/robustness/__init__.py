@@ -5,22 +5,54 @@ Rusak, Schott, Zimmermann, Bitterwolf, Bringmann, Bethge, Brendel (2020), A simp
 against diverse image corruptions, ECCV.
 """
 
+from typing import TYPE_CHECKING, Any
+
+from unbraid.lazy import lazily
 from unbraid.robustness.corrupting import corruption_table, corruption_tables
 from unbraid.robustness.published import published, published_errors, published_models, published_tables
 from unbraid.robustness.relative import corruption_errors, mce
 from unbraid.robustness.tables import CLEAN, CorruptionTable, Spoiled, Wrong
 
+if TYPE_CHECKING:
+    from unbraid.robustness import attacks as attacks
+    from unbraid.robustness.adversarial import AdversarialAccuracy as AdversarialAccuracy
+    from unbraid.robustness.adversarial import adversarial_accuracy as adversarial_accuracy
+    from unbraid.robustness.noise import NoiseDistance as NoiseDistance
+    from unbraid.robustness.noise import noise_distance as noise_distance
+
 __all__ = [
     "CLEAN",
+    "AdversarialAccuracy",
     "CorruptionTable",
+    "NoiseDistance",
     "Spoiled",
     "Wrong",
+    "adversarial_accuracy",
+    "attacks",
     "corruption_errors",
     "corruption_table",
     "corruption_tables",
     "mce",
+    "noise_distance",
     "published",
     "published_errors",
     "published_models",
     "published_tables",
 ]
+
+_HOMES = {
+    "AdversarialAccuracy": "adversarial",
+    "NoiseDistance": "noise",
+    "adversarial_accuracy": "adversarial",
+    "noise_distance": "noise",
+}
+_find = lazily(__name__, _HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    """What needs torch, imported when it is first used."""
+    if name == "attacks":
+        from importlib import import_module
+
+        return import_module(f"{__name__}.attacks")
+    return _find(name)

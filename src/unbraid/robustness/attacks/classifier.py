@@ -1,0 +1,130 @@
+"""A classifier as attacks see it: scores of float images, and the gradient of its loss."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from unbraid.errors import UsageError
+from unbraid.evaluation import task_of
+from unbraid.nets import judged
+from unbraid.robustness._examples import check_labels
+from unbraid.robustness._scores import Scorer, check_scores
+
+__all__ = ["Classifier", "float_images"]
+
+
+class Classifier:
+    """A run, a torch module, or a function on uint8 arrays, asked about floats ``[n, c, h, w]`` in [0, 1].
+
+    A module is in evaluation mode while it is asked, and its weights get no gradients. A function on arrays sees
+    images rounded to bytes, and has no gradient.
+    """
+
+    def __init__(self, predict: Any, name: str = "", factor: str = "") -> None:
+        if isinstance(predict, Classifier):
+            self.__dict__.update(predict.__dict__)
+            return
+        scorer = Scorer(predict, name, factor)
+        self.name, self.run = scorer.name, scorer.run
+        self._module: nn.Module | None = None
+        self._scorer: Scorer | None = None
+        if isinstance(predict, nn.Module):
+            self._module = predict
+        elif hasattr(predict, "classifier"):
+            self._module = predict.classifier(task_of(predict, factor))
+        else:
+            self._scorer = scorer
+
+    @property
+    def has_gradient(self) -> bool:
+        return self._module is not None
+
+    def need_gradient(self, what: str) -> None:
+        """Raise an error that says that ``what`` cannot do without."""
+        if self._module is None:
+            raise UsageError(
+                f"{what} follows gradients, and {self.name} is a function on arrays, which has none. Give a torch "
+                "module from float images [n, c, h, w] in [0, 1] to scores, or a run (unbraid.open_run(path))"
+            )
+
+    def see(self, images: Tensor) -> Tensor:
+        """The images as the model sees them: rounded to bytes where it takes bytes."""
+        return images if self._module is not None else images.mul(255).round().div(255)
+
+    def scores(self, images: Tensor) -> Tensor:
+        """Scores ``[n, classes]``, without gradients."""
+        if self._module is None:
+            assert self._scorer is not None
+            pixels = images.mul(255).round().to(torch.uint8).permute(0, 2, 3, 1)
+            return torch.from_numpy(self._scorer(np.ascontiguousarray(pixels.cpu().numpy()))).to(images.device)
+        with torch.no_grad():
+            found = self._forward(images)
+        check_scores(found.float(), len(images), self.name)
+        return found
+
+    def wrong(self, images: Tensor, labels: Tensor) -> Tensor:
+        """Whether another class than the true one has the highest score: bool ``[n]``."""
+        scores = self.scores(images)
+        self._check_width(labels, scores)
+        return scores.argmax(1) != labels
+
+    def loss_gradient(self, images: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+        """The gradient of each image's cross-entropy, and the scores it came with."""
+        self.need_gradient("this attack")
+        with torch.enable_grad():
+            variable = images.detach().requires_grad_()
+            scores = self._forward(variable)
+            self._check_width(labels, scores)
+            if not scores.requires_grad:  # a classifier that does not look at the image
+                return torch.zeros_like(images), scores
+            (gradient,) = torch.autograd.grad(F.cross_entropy(scores, labels, reduction="sum"), variable)
+        return gradient, scores.detach()
+
+    def place(self, images: Tensor) -> Tensor:
+        """Images on the device and in the number type of the model."""
+        like = None if self._module is None else next(iter(self._module.parameters()), None)
+        return images if like is None or not like.is_floating_point() else images.to(like.device, like.dtype)
+
+    def _forward(self, images: Tensor) -> Tensor:
+        assert self._module is not None
+        with judged(self._module) if self._module.training else nullcontext():
+            found = self._module(images)
+        if not isinstance(found, Tensor) or found.ndim != 2:
+            shown = list(found.shape) if isinstance(found, Tensor) else type(found).__name__
+            raise UsageError(f"{self.name} must give scores [n, classes], one row per image, got {shown}")
+        return found
+
+    def _check_width(self, labels: Tensor, scores: Tensor) -> None:
+        if len(labels) and int(labels.max()) >= scores.shape[1]:
+            raise UsageError(
+                f"{self.name} gives scores of {scores.shape[1]} classes, and there is a class {int(labels.max())}: "
+                "it was made for other classes"
+            )
+
+
+def float_images(images: Any, labels: Any) -> tuple[Tensor, Tensor]:
+    """Images as floats ``[n, c, h, w]`` in [0, 1] and classes ``[n]``, from bytes ``[n, h, w, c]`` or such floats."""
+    found = images.detach() if isinstance(images, Tensor) else torch.from_numpy(np.array(images))
+    if found.ndim != 4:
+        raise UsageError(
+            f"images must be uint8 [n, height, width, channels] or floats [n, channels, height, width] in [0, 1], got "
+            f"{str(found.dtype).removeprefix('torch.')} {list(found.shape)}"
+        )
+    channels = 3 if found.dtype == torch.uint8 else 1
+    if found.shape[channels] > 4:
+        first = "channels come last in uint8 images" if channels == 3 else "channels come first in float images"
+        raise UsageError(f"images of shape {list(found.shape)} have {found.shape[channels]} channels: {first}")
+    if found.dtype == torch.uint8:
+        found = found.permute(0, 3, 1, 2).to(torch.float32).div(255)
+    elif not found.is_floating_point():
+        raise UsageError(f"images must be uint8 or floats in [0, 1], got {str(found.dtype).removeprefix('torch.')}")
+    elif len(found) and not (found.min() >= 0 and found.max() <= 1):
+        raise UsageError(f"float images must lie in [0, 1], got {found.min():.4g} to {found.max():.4g}")
+    numbers = check_labels(labels.cpu().numpy() if isinstance(labels, Tensor) else labels, len(found))
+    return found.contiguous(), torch.from_numpy(numbers)
