@@ -115,7 +115,7 @@ def test_the_published_tables_say_what_the_statements_say(data, random, extrapol
 
 @pytest.mark.parametrize("data", ["dsprites", "shapes3d"])
 def test_the_published_numbers_fulfil_their_own_statements(data, toy):
-    about = {"data": data, "kind": "supervised", "strength": None, "index": 0, "selected": True}
+    about = {"data": data, "kind": "supervised", "strength": None, "index": 0, "augment": None, "selected": True}
     rows = [
         {**about, "split": split, "model": model, "seed": seed, "r2": published(data, split, model).mean / 100}
         for split in SPLITS
@@ -176,7 +176,7 @@ def test_runs_that_were_asked_about_other_images_are_refused(runs, tmp_path):
 def test_presets_hold_the_published_rows():
     small, paper = read_benchmark("small"), read_benchmark("paper")
     assert len(small) == 2 * 4 * 9 * 3
-    assert set(BENCHMARKS) == {"smoke", "small", "paper", "ablation-training"}
+    assert set(BENCHMARKS) == {"smoke", "small", "paper", "ablation-training", "ablation-augmentation"}
     rows = {model_of(spec).published for spec in paper}
     assert rows == set(published_models()) - set(left_out(paper))
     assert left_out(paper) == ["RN50 (ImageNet-21k)", "RN101 (ImageNet-21k)", "DenseNet (ImageNet-1k)"]

@@ -6,7 +6,7 @@ import pytest
 from unbraid import generalization as g
 from unbraid.data import FactorSpace, MiniSprites, split
 from unbraid.errors import UsageError
-from unbraid.study.generalization.presets import read_benchmark
+from unbraid.study.generalization import models_of, read_benchmark
 
 SPACE = FactorSpace(("shape", "x", "y"), (3, 6, 5), ("categorical", "ordinal", "ordinal"))
 GRID = SPACE.factors(np.arange(90))
@@ -98,3 +98,4 @@ def test_the_ablation_crosses_lengths_decays_and_depths():
     assert {run.steps for run in runs} == {750, 1500, 3000}
     assert {run.options["weight_decay"] for run in runs} == {0.0, 1e-4, 1e-3, 1e-2, 1e-1}
     assert {run.net for run in runs} == {"cnn", "cnn:depth=9"}
+    assert len({model.name for model in models_of(runs).values()}) == 3 * 5 * 2, "no decay is selected: each is a row"

@@ -42,6 +42,13 @@ def test_every_score_has_its_mean_and_deviation_under_the_conditions_that_matter
     assert_frame_equal(found, pl.DataFrame(expected, schema=found.schema, orient="row"))
 
 
+def test_augmentations_are_told_apart():
+    table = study_table().with_columns(augment=pl.lit(None, pl.String))
+    blurred = table.with_columns(pl.col("index") + 4, augment=pl.lit("blur"))
+    both = measured_means(pl.concat([table, blurred]))
+    assert both["method"].unique().sort().to_list() == ["a rate 1", "a rate 1, augment blur", "b", "b, augment blur"]
+
+
 def test_numbers_of_steps_stand_with_the_method_where_there_are_several():
     table = study_table().with_columns(steps=pl.lit(10))
     more = table.with_columns(pl.col("index") + 4, steps=pl.lit(20))

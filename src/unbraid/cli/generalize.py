@@ -139,8 +139,9 @@ def generalize_table(
 ) -> None:
     """Print a table of a benchmark, or write it as CSV or Parquet.
 
-    published: R² x 100 over seeds by model and split, beside the published cell (the default). scores, factors,
-    baselines, modularity, attribution, towards, trust, parts, similarity: the tables that the page is made of.
+    published: R² x 100 over seeds by model and split, beside the published cell (the default). augmentation: R² over
+    seeds with and without augmentation. scores, factors, baselines, modularity, attribution, towards, trust, parts,
+    similarity: the tables that the page is made of.
 
     Args:
         folder: Folder of the benchmark.
@@ -151,8 +152,9 @@ def generalize_table(
     check_folder(folder, "benchmark")
     from unbraid.study.generalization import TABLES
 
-    if what not in ("published", *TABLES):
-        raise unknown_name("table", what, ("published", *TABLES))
+    known = ("published", "augmentation", *TABLES)
+    if what not in known:
+        raise unknown_name("table", what, known)
     if out is not None and out.suffix not in (".csv", ".parquet"):
         raise UsageError(f"--out {out} must end in .csv or .parquet")
     import polars as pl
@@ -160,10 +162,12 @@ def generalize_table(
     from unbraid.files import save_table
     from unbraid.sharing import spreadsheet
     from unbraid.study import open_study
-    from unbraid.study.generalization import beside_published, collect
+    from unbraid.study.generalization import augmentation_effects, beside_published, collect
 
-    found = collect(open_study(folder))
-    table = beside_published(found) if what == "published" else getattr(found, what)
+    found, made = collect(open_study(folder)), {"published": beside_published, "augmentation": augmentation_effects}
+    table = made[what](found) if what in made else getattr(found, what)
+    if what == "augmentation" and not len(table):
+        raise UsageError(f"{folder} has no model that was trained both with and without augmentation on one split")
     if out is not None:
         save_table(spreadsheet(table.drop(pl.selectors.by_dtype(pl.List))) if out.suffix == ".csv" else table, out)
         print(json_module.dumps({"table": str(out), "rows": len(table)}) if json else f"wrote {out}: {len(table)} rows")

@@ -12,6 +12,7 @@ A study file::
     [objectives.beta-vae]          # no list: the published sweep
     [objectives.factor-vae]
     gamma = [10, 40, 100]          # a list: the strengths to sweep
+    augment = ["blur"]             # but here all that is done to batches; several settings for a comparison
     discriminator_width = 256      # any other option, fixed
     net = "mlp"                    # its own network (or a list), steps and batch size instead of the study's
     steps = 5000
@@ -48,7 +49,7 @@ from unbraid.evaluation import make, settings_of
 from unbraid.options import Named, check_options, parse_name
 from unbraid.paths import user_path
 from unbraid.reading import parse_toml, read_text
-from unbraid.study.grid import OWN, TRAINING, Evaluation, Setting, Study, split_data, usual_measures
+from unbraid.study.grid import OWN, TRAINING, Evaluation, Setting, Study, augment_words, split_data, usual_measures
 from unbraid.study.values import a_table, a_text, check_keys, numbers, texts, whole
 
 __all__ = ["parse_study", "read_study"]
@@ -88,7 +89,7 @@ def parse_study(text: str, source: str, *, default_name: str = "study") -> Study
             raise UsageError(f"{source}: key {key!r} is missing; a study needs data, objectives and steps")
     common = a_table(table.get("options", {}), source, "options")
     for key, value in common.items():
-        if isinstance(value, list):
+        if isinstance(value, list) and key != "augment":
             raise UsageError(f"{source}: options.{key} is a list; sweep it under [objectives.NAME] instead")
     for key in OWN:
         if key in common and key in table:
@@ -129,7 +130,7 @@ def _settings(given: Any, common: Mapping[str, Any], source: str) -> Iterable[Se
         seen: set[tuple[object, ...]] = set()
         for given_options in own if isinstance(own, list) else [own]:
             for setting in _own_settings(cls, {**common, **a_table(given_options, source, key)}, source, key):
-                told = (setting.parameter, setting.strength, setting.net, setting.steps)
+                told = (setting.parameter, setting.strength, setting.net, setting.steps, augment_words(setting.options))
                 if told in seen:
                     raise UsageError(
                         f"{source}: {key} has two settings that the table could not tell apart ({setting.parameter} "
@@ -184,7 +185,7 @@ def _split(data: tuple[str, ...], given: Any, source: str) -> tuple[str, ...]:
 
 
 def _sweep(cls: type[objectives.Objective], options: dict[str, Any], source: str, key: str) -> Iterable[Setting]:
-    swept = {option: values for option, values in options.items() if isinstance(values, list)}
+    swept = {option: values for option, values in options.items() if isinstance(values, list) and option != "augment"}
     if len(swept) > 1:
         raise UsageError(f"{source}: {key} has lists for {' and '.join(swept)}; one option can be swept")
     if not swept and cls.sweep is not None and cls.sweep[0] not in options:
@@ -207,7 +208,9 @@ def _sweep(cls: type[objectives.Objective], options: dict[str, Any], source: str
 
 def _make(name: str, options: Mapping[str, Any], source: str, key: str) -> objectives.Objective:
     try:
-        return objectives.make(name, dict(options))
+        made = objectives.make(name, dict(options))
+        _ = made.augmentations  # which are made, and refused, when they are asked for
+        return made
     except (UsageError, TypeError) as error:
         raise UsageError(f"{source}: {key}: {error}") from error
 

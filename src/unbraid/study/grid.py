@@ -10,7 +10,17 @@ from unbraid.errors import UsageError
 from unbraid.evaluation import Measure, make, settings_of
 from unbraid.reading import check_form
 
-__all__ = ["TRAINING", "Evaluation", "RunSpec", "Setting", "Study", "parse_index", "split_data", "usual_measures"]
+__all__ = [
+    "TRAINING",
+    "Evaluation",
+    "RunSpec",
+    "Setting",
+    "Study",
+    "augment_words",
+    "parse_index",
+    "split_data",
+    "usual_measures",
+]
 
 TRAINING = "training"
 """The word for the data a run was trained on, where a measure names data."""
@@ -102,12 +112,14 @@ class RunSpec:
     def method(self) -> str:
         """What was trained, in words: the objective with its strength and its network, where they were chosen."""
         strength = "" if self.parameter is None else f" {self.parameter} {self.strength:g}"
-        return f"{self.objective}{strength}{'' if self.net is None else f' ({self.net})'}"
+        augment = augment_words(self.options)
+        return f"{self.objective}{strength}{'' if self.net is None else f' ({self.net})'}{augment and f', {augment}'}"
 
     @property
     def group(self) -> tuple[Any, ...]:
         """What runs that differ in nothing but the seed have in common."""
-        return (self.data, self.objective, self.parameter, self.strength, self.net, self.steps)
+        augment = augment_words(self.options)
+        return (self.data, self.objective, self.parameter, self.strength, self.net, self.steps, augment)
 
 
 _FORM = {
@@ -234,6 +246,15 @@ def split_data(text: str) -> tuple[str, str]:
     """
     name, _, pairs = text.partition(" @ ")
     return name.strip(), pairs.strip()
+
+
+def augment_words(options: Mapping[str, Any]) -> str:
+    """What is done to training batches, in a word; empty if nothing is.
+
+    >>> augment_words({"augment": ["blur", "shear:degrees=5"]}), augment_words({})
+    ('blur + shear:degrees=5', '')
+    """
+    return " + ".join(map(str, options.get("augment", ())))
 
 
 def parse_index(text: str | None, size: int) -> range:

@@ -18,7 +18,7 @@ from unbraid.reading import read_json, understood
 from unbraid.study.conditions import Answer, condition_rows
 from unbraid.study.evaluation import Answered, answers_of
 from unbraid.study.folder import StudyFolder
-from unbraid.study.grid import RunSpec
+from unbraid.study.grid import RunSpec, augment_words
 
 __all__ = ["TABLE", "answers_by_run", "condition_columns", "make_table", "write_table"]
 
@@ -45,17 +45,17 @@ def make_table(folder: StudyFolder) -> pl.DataFrame:
 
     ``status`` is ``evaluated``, ``trained``, ``started`` or ``failed`` (``error`` says why); what was not measured is
     null. Columns: what the run is (``index``, ``data``, ``objective``, ``strength_name``, ``strength``, ``seed``,
-    ``net``, ``steps``); the conditions of its measures, such as ``representation``, and ``on``, the data set where a
-    measure names some; its training (``seconds``); and all scores by name, with ``<name>_ceiling`` and scalar parts as
-    ``<name>_<part>`` (``dci_disentanglement``). What was measured under no condition, such as losses and ``udr``,
-    stands in every row of its run.
+    ``net``, ``steps``; ``augment``, where batches are augmented); the conditions of its measures, such as
+    ``representation``, and ``on``, the data set where a measure names some; its training (``seconds``); and all scores
+    by name, with ``<name>_ceiling`` and scalar parts as ``<name>_<part>`` (``dci_disentanglement``). What was
+    measured under no condition, such as losses and ``udr``, stands in every row of its run.
     """
     specs = {spec.index: spec for spec in folder.study}
     states = {index: folder.state(index) for index in specs}
     begun = [index for index, state in states.items() if state != "pending"]
     answers = answers_by_run(folder, [index for index in begun if states[index] == "evaluated"])
     names = [entry.measure.name for entry in folder.study.measures]
-    measured = condition_rows(answers, names, (*SPECIFICATION, *STATE, "variant"))
+    measured = condition_rows(answers, names, (*SPECIFICATION, *STATE, "variant", "augment"))
     rows: list[dict[str, Any]] = []
     conditions: dict[str, None] = {}
     for index in begun:
@@ -63,7 +63,7 @@ def make_table(folder: StudyFolder) -> pl.DataFrame:
         entry = asdict(spec)
         entry["strength_name"] = entry.pop("parameter")
         about = {key: entry.get(key) for key in SPECIFICATION}
-        state = {"status": states[index], **_training(folder, index), **_variant(spec)}
+        state = {"status": states[index], **_training(folder, index), **_variant(spec), **_augment(spec)}
         for condition, scores in measured.get(index, [({}, {})]):
             conditions |= dict.fromkeys(condition)
             rows.append({**scores, **about, **condition, **state})
@@ -136,6 +136,12 @@ def _training(folder: StudyFolder, index: int) -> dict[str, Any]:
         found["seconds"] = float(read_json(run / "run.json", {"seconds": float})["seconds"])
     failure = folder.failure(index)
     return found | ({} if failure is None else {"error": failure["error"]})
+
+
+def _augment(spec: RunSpec) -> dict[str, str]:
+    """What was done to its training batches, where a study does something."""
+    words = augment_words(spec.options)
+    return {"augment": words} if words else {}
 
 
 def _variant(spec: RunSpec) -> dict[str, str]:

@@ -17,7 +17,19 @@ from unbraid.study.generalization import Benchmark, unmeasured
 __all__ = ["COLUMNS", "budget", "budget_rows"]
 
 COLUMNS = (
-    *("model", "kind", "network", "learning rate", "steps", "batch", "strength", "read-out", "its steps", "DCI by"),
+    *(
+        "model",
+        "kind",
+        "network",
+        "learning rate",
+        "steps",
+        "batch",
+        "augmentation",
+        "strength",
+        "read-out",
+        "its steps",
+        "DCI by",
+    ),
     *("data sets", "splits", "seeds", "test images"),
 )
 
@@ -32,7 +44,7 @@ def budget(benchmark: Benchmark) -> Section:
 
 def budget_rows(benchmark: Benchmark) -> list[list[object]]:
     """What the rows of a benchmark were trained with, by :data:`COLUMNS`."""
-    trained = ["model", "kind", "net", "learning_rate", "steps", "batch_size"]
+    trained = ["model", "kind", "net", "learning_rate", "steps", "batch_size", "augment"]
     rows = benchmark.chosen.group_by(trained, maintain_order=True).agg(
         pl.col("strength", "readout", "readout_steps", "dci_by").drop_nulls().unique(maintain_order=True),
         *(pl.col(name).n_unique() for name in ("data", "split", "seed")),

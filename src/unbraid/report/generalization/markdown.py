@@ -23,6 +23,7 @@ from unbraid.study.generalization import (
     TABLES,
     Benchmark,
     Finding,
+    augmentation_effects,
     beside_published,
     disentanglement_correlations,
     judge_findings,
@@ -119,6 +120,9 @@ def _parts(benchmark: Benchmark, data: str, target: Path) -> Iterator[tuple[str,
         ]
         table = _table(("split", "runs", "Pearson", "Spearman", "p of Spearman"), cells)
         yield "Does disentanglement help?", [CAPTIONS["disentanglement"], "", *helps, "", *table]
+    augmented = list(_augmented(benchmark, data))
+    if augmented:
+        yield "Does augmentation help?", [CAPTIONS["augmentation"], "", *augmented]
     errors = drawn(charts.error_chart(benchmark, data), "errors", charts.PARTS)
     if errors:
         yield "What errors are made of", [CAPTIONS["errors"], "", *errors]
@@ -130,6 +134,15 @@ def _beside(benchmark: Benchmark, data: str) -> Iterator[str]:
     cells = {(row["model"], row["split"]): row for row in table.iter_rows(named=True)}
     rows = [[model, *(_cell(cells.get((model, split))) for split in splits)] for model in benchmark.models(data)]
     yield from _table(("model", *splits), rows)
+
+
+def _augmented(benchmark: Benchmark, data: str) -> Iterator[str]:
+    rows = augmentation_effects(benchmark.on(data)).drop("data").rows()
+    if rows:
+        cells = [
+            ["" if cell is None else f"{cell:.3f}" if isinstance(cell, float) else cell for cell in row] for row in rows
+        ]
+        yield from _table(("split", "model", "augmentation", "mean R²", "sd over seeds", "seeds", "change"), cells)
 
 
 def _cell(row: dict[str, object] | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,6 +17,8 @@ __all__ = ["LEFT", "Mark", "Row", "legend_of", "mark_rows", "stacks"]
 LEFT, RIGHT, TOP = 118, 16, 30
 LANE = 9
 """Height of a mark with its interval."""
+LETTERS, LINE = 18, 11
+"""What a line of a name holds, and its height."""
 _FOOT = 36
 
 
@@ -47,7 +50,10 @@ def mark_rows(
     rows: Sequence[Row], title: str, *, x_label: str, about: str, low: float = 0.0, high: float = 1.0
 ) -> Html:
     """Rows of marks between ``low`` and ``high``; what lies outside is drawn at the end, with an arrow head."""
-    heights = [LANE * max(len(row.marks), 1) + 7 for row in rows]
+    names = [name_lines(row.name) for row in rows]
+    heights = [
+        max(LANE * max(len(row.marks), 1), LINE * len(lines)) + 7 for row, lines in zip(rows, names, strict=True)
+    ]
     bottom = TOP + sum(heights)
     left, right = LEFT, WIDTH - RIGHT
 
@@ -66,7 +72,8 @@ def mark_rows(
         if place:
             kind = "rule" if row.line and not rows[place - 1].line else "grid"
             body.append(tag("path", d=f"M0 {y - 3}H{right}", class_=kind))
-        body.append(label(row.name, left - 8, y + height / 2 + 1, "end"))
+        top = y + height / 2 + 1 - LINE * (len(names[place]) - 1) / 2
+        body += [label(line, left - 8, top + LINE * k, "end") for k, line in enumerate(names[place])]
         for lane, mark in enumerate(row.marks):
             if not np.isfinite(mark.value):
                 continue
@@ -75,6 +82,20 @@ def mark_rows(
         y += height
     body.append(label(x_label, (left + right) / 2, bottom + 30, "middle"))
     return svg(body, about, (WIDTH, bottom + _FOOT))
+
+
+def name_lines(name: str) -> list[str]:
+    """A name in lines that fit beside a chart, broken where it lists things.
+
+    >>> name_lines("CNN, gaussian-noise:sigma=0.1 + blur")
+    ['CNN,', 'gaussian-noise:', 'sigma=0.1 + blur']
+    """
+    lines = [""]
+    for piece in re.split(r"(?<=, )|(?<= \+ )|(?<=:)", name):
+        if lines[-1] and len(lines[-1] + piece.rstrip()) > LETTERS:
+            lines.append("")
+        lines[-1] += piece
+    return [line.strip() for line in lines]
 
 
 def _mark(mark: Mark, y: float, across, row: Row, low: float, high: float) -> list[Html]:  # type: ignore[no-untyped-def]

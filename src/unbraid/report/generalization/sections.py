@@ -25,6 +25,7 @@ from unbraid.study.generalization import (
     Benchmark,
     Finding,
     Trained,
+    augmentation_effects,
     beside_published,
     disentanglement_correlations,
     imitates,
@@ -48,6 +49,7 @@ def sections(benchmark: Benchmark) -> list[Section]:
         _each("Towards the mean", benchmark, charts.towards_chart, "towards"),
         _similarity(benchmark),
         _disentanglement(benchmark),
+        _augmentation(benchmark),
         _trust(benchmark),
         budget(benchmark),
     ]
@@ -219,6 +221,15 @@ def _disentanglement(benchmark: Benchmark) -> Section | None:
     beside = data_table(columns, table.rows(), "Correlation of DCI and R²") if len(table) else None
     shown = figure(CAPTIONS["disentanglement"], legend_of(names), _grid(made), beside)
     return section("Does disentanglement help?", shown, short="Disentanglement")
+
+
+def _augmentation(benchmark: Benchmark) -> Section | None:
+    table = augmentation_effects(benchmark)
+    if not len(table):
+        return None
+    columns = ["data", "split", "model", "augmentation", "mean R²", "sd over seeds", "seeds", "change of the mean"]
+    shown = data_table(columns, table.rows(), "R² with and without augmentation")
+    return section("Does augmentation help?", figure(CAPTIONS["augmentation"], shown), short="Augmentation")
 
 
 def _trust(benchmark: Benchmark) -> Section | None:

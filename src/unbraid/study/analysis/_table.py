@@ -60,7 +60,7 @@ def counted_once(table: pl.DataFrame) -> pl.DataFrame:
     """
     require(table, ("data", "objective", "strength", "seed"))
     first, *others = _TWINS
-    keys = ["data", "seed", *(name for name in ("representation", "steps", "net") if name in table.columns)]
+    keys = ["data", "seed", *(name for name in ("representation", "steps", "net", "augment") if name in table.columns)]
     there = table.filter(_is(first)).select(keys).unique()
     again = table.filter(pl.any_horizontal([_is(other) for other in others])).join(
         there, on=keys, how="semi", nulls_equal=True
@@ -177,12 +177,12 @@ def choose_data(table: pl.DataFrame, data: str) -> pl.DataFrame:
 
 
 def _check_unique(rows: pl.DataFrame) -> None:
-    """An error if two rows claim to be the same run: a table over several networks or numbers of steps."""
+    """An error if two rows claim to be the same run: a table over several networks, steps or augmentations."""
     twice = rows.filter(rows.select(IDENTITY).is_duplicated())
     if len(twice):
         raise UsageError(
-            f"the table has several rows for one run ({_run_words(twice)}); if it spans several networks or numbers of "
-            "steps, keep one of them: table.filter(pl.col('steps') == ...)"
+            f"the table has several rows for one run ({_run_words(twice)}); if it spans several networks, numbers of "
+            "steps or augmentations, keep one of them: table.filter(pl.col('steps') == ...)"
         )
 
 

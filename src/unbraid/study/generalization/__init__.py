@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from unbraid.lazy import lazily
 
 if TYPE_CHECKING:
+    from unbraid.study.generalization.augmentation import augmentation_effects as augmentation_effects
     from unbraid.study.generalization.beside import beside_published as beside_published
     from unbraid.study.generalization.beside import imitates as imitates
     from unbraid.study.generalization.disentanglement import (
@@ -51,6 +52,7 @@ _HOMES = {
     "STANDS_FOR": "models",
     "TABLES": "names",
     "Trained": "trained",
+    "augmentation_effects": "augmentation",
     "benchmark": "own",
     "beside_published": "beside",
     "collect": "tables",

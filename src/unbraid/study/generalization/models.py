@@ -9,7 +9,7 @@ from typing import Literal
 
 from unbraid import objectives
 from unbraid.options import parse_name
-from unbraid.study.grid import RunSpec
+from unbraid.study.grid import RunSpec, augment_words
 
 __all__ = ["KINDS", "LIKE", "MEASURE", "STANDS_FOR", "Kind", "Model", "model_of", "models_of"]
 
@@ -58,13 +58,21 @@ class Model:
     kind: Kind
     published: str | None = None
     """Its row in the published tables."""
+    augment: str = ""
+    """What was done to training batches, which also ends the name; nothing was in what is published."""
 
 
 def model_of(spec: RunSpec) -> Model:
     """The row that a run belongs to. Strengths of one objective are the same row: one of them is selected.
 
-    A network with options of its own is another model than the published one, and is called by them.
+    A network with options of its own, or trained on augmented batches, is another model than the published one, and is
+    called by them.
     """
+    plain, augment = _plain_model(spec), augment_words(spec.options)
+    return replace(plain, name=f"{plain.name}, {augment}", published=None, augment=augment) if augment else plain
+
+
+def _plain_model(spec: RunSpec) -> Model:
     if spec.objective != "regressor":
         name, predicts = _CODES.get(spec.objective), objectives.get(spec.objective).predicts
         return Model(
@@ -86,9 +94,9 @@ def models_of(specs: Iterable[RunSpec]) -> dict[int, Model]:
     """The row of every run of a study, by its index.
 
     Where runs of one name differ in more than data, split, strength and seed, their rows are called by what differs:
-    ``CNN, 750 steps``.
+    ``CNN, 750 steps``. A model that learns factors has no strength to select: each is a row of its own.
     """
-    named = {spec.index: (spec, model_of(spec), _settings(spec)) for spec in specs}
+    named = {spec.index: (spec, _plain_model(spec), _settings(spec)) for spec in specs}
     cells: dict[tuple[str, str], list[dict[str, str]]] = defaultdict(list)
     for spec, model, settings in named.values():
         cells[model.name, spec.data_set].append(settings)
@@ -97,10 +105,12 @@ def models_of(specs: Iterable[RunSpec]) -> dict[int, Model]:
         for key in dict.fromkeys(key for settings in several for key in settings):
             if len({settings.get(key) for settings in several}) > 1:
                 differ[name][key] = None
-    return {
-        index: replace(model, name=", ".join([model.name, *(settings[k] for k in differ[model.name] if k in settings)]))
-        for index, (_, model, settings) in named.items()
-    }
+    found = {}
+    for index, (spec, plain, settings) in named.items():
+        words = [settings[key] for key in differ[plain.name] if key in settings]
+        model = model_of(spec)
+        found[index] = replace(model, name=", ".join([plain.name, *words, *([model.augment] if model.augment else [])]))
+    return found
 
 
 def _settings(spec: RunSpec) -> dict[str, str]:
@@ -110,6 +120,7 @@ def _settings(spec: RunSpec) -> dict[str, str]:
     if spec.pairs:
         found["pairs of the data"] = spec.pairs
     if spec.parameter is not None:
-        found["parameter"] = f"{spec.parameter} varied"
-    others = {key: value for key, value in spec.options.items() if key not in ("net", spec.parameter)}
+        learns_factors = _plain_model(spec).kind != "read-out"
+        found["parameter"] = f"{spec.parameter} {spec.strength:g}" if learns_factors else f"{spec.parameter} varied"
+    others = {key: value for key, value in spec.options.items() if key not in ("net", "augment", spec.parameter)}
     return {**found, **{f"options.{key}": f"{key} {value}" for key, value in others.items()}}

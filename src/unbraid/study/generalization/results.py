@@ -102,6 +102,7 @@ SCHEMAS: dict[str, dict[str, Any]] = {
         "net": pl.String,
         "steps": pl.Int64,
         "batch_size": pl.Int64,
+        "augment": pl.String,
         "r2": pl.Float64,
         "squared_error": pl.Float64,
         "r2_train": pl.Float64,

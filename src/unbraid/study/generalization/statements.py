@@ -11,6 +11,7 @@ from unbraid.data import SPLITS
 from unbraid.errors import UsageError
 from unbraid.generalization import published, published_models
 from unbraid.study.analysis import Above, Below, Condition
+from unbraid.study.generalization.augmentation import judge_augmentation
 from unbraid.study.generalization.findings import PERCENT, Finding, Judged, judge, shared, split_means
 from unbraid.study.generalization.models import STANDS_FOR
 from unbraid.study.generalization.results import Benchmark
@@ -24,7 +25,10 @@ NEAR = 0.07
 
 
 def judge_statements(benchmark: Benchmark) -> list[Finding]:
-    """The statements for each data set that has published numbers, its own or those of what it imitates."""
+    """The statements for each data set that has published numbers, its own or those of what it imitates.
+
+    What was published of augmentation is asked of every data set on which a model was trained with and without it.
+    """
     found = []
     for data in benchmark.data:
         theirs = STANDS_FOR.get(data)
@@ -32,7 +36,7 @@ def judge_statements(benchmark: Benchmark) -> list[Finding]:
             continue
         for name, text, rule, check in _statements(published_means(theirs)):
             found.append(Finding(name, data, text, rule, judge(benchmark.on(data), check)))
-    return found
+    return found + judge_augmentation(benchmark)
 
 
 def published_means(data: str) -> dict[str, dict[str, float]]:

@@ -87,6 +87,7 @@ def _score_row(run: Trained, answers: Answers, chosen: bool) -> dict[str, Any]:
     return {
         **run.about,
         **about,
+        "augment": run.model.augment or None,
         "r2": found.mean,
         "squared_error": found.mean_squared_error,
         "r2_train": answers.trained.mean,
