@@ -43,6 +43,8 @@ class Purpose(IntEnum):
     """Images drawn again for an interval."""
     ATTACK = 53
     """Where attacks begin."""
+    GENERATOR = 54
+    """Weights, batches and noise of a generator that is trained against a finished model."""
     SURROGATE = 77
     """The images of surrogate scores."""
 

@@ -7,6 +7,7 @@ from unbraid.evaluation.base import (
     Measure,
     Row,
     Scores,
+    SharedMeasure,
     get,
     make,
     names,
@@ -45,6 +46,7 @@ from unbraid.evaluation.predictions import (
 from unbraid.evaluation.regression import R2, factor_variances
 from unbraid.evaluation.summary import ACTIVE, Summary, SummaryMeasure, summarise
 from unbraid.evaluation.titles import title
+from unbraid.evaluation.together import measure_together
 from unbraid.evaluation.udr import UDR, shared_codes
 from unbraid.evaluation.verdicts import Verdict, told, verdict
 from unbraid.registry import import_modules
@@ -69,6 +71,7 @@ __all__ = [
     "Predictions",
     "Row",
     "Scores",
+    "SharedMeasure",
     "Summary",
     "SummaryMeasure",
     "Verdict",
@@ -89,6 +92,7 @@ __all__ = [
     "make",
     "measure",
     "measure_group",
+    "measure_together",
     "names",
     "predict_classes",
     "predict_factors",

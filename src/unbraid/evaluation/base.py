@@ -25,6 +25,7 @@ __all__ = [
     "Measure",
     "Row",
     "Scores",
+    "SharedMeasure",
     "get",
     "make",
     "names",
@@ -101,6 +102,27 @@ class GroupMeasure(Measure):
     def compare(self, shares: Sequence[Mapping[str, np.ndarray]], seed: int) -> list[Scores]:
         """The scores of each of the runs, at least two, in their order."""
         raise UsageError(f"measure {self.name!r} does not compare: define compare(shares, seed)")
+
+
+@dataclass(frozen=True)
+class SharedMeasure(Measure):
+    """A measure that makes something costly of the data and shows it to several runs: corrupted images.
+
+    Each run is measured as if it were alone; see :func:`unbraid.evaluation.measure_together`.
+    """
+
+    def rows_of(
+        self, runs: Sequence[Run], data: ImageDataset, seed: int, lacking: Callable[[Condition], Sequence[int]]
+    ) -> Iterator[tuple[Condition, Mapping[int, Scores]]]:
+        """Yield each condition with the scores of the runs that lack it, by position; ``lacking`` says which those are.
+
+        A condition that no run lacks is yielded too, without scores.
+        """
+        raise UsageError(f"measure {self.name!r} does not measure anything: define rows_of(runs, data, seed, lacking)")
+
+    def rows(self, run: Run, data: ImageDataset, seed: int) -> Iterator[Row]:
+        for condition, found in self.rows_of([run], data, seed, lambda _: [0]):
+            yield condition, found[0]
 
 
 _MEASURES: Registry[type[Measure]] = Registry("measure")

@@ -30,6 +30,7 @@ from unbraid.evaluation.base import (
     Measure,
     Row,
     Scores,
+    SharedMeasure,
     make,
     read_measures,
     say,
@@ -258,6 +259,10 @@ def _choose(measures: Asked) -> list[Measure]:
 
 def _rows(asked: Measure, run: Run, data: ImageDataset, seed: int, store: _Store | None) -> Rows:
     """The rows of a measure; as they would be read from its file, whether or not they are."""
+    if isinstance(asked, SharedMeasure):
+        from unbraid.evaluation.together import rows_together
+
+        return rows_together(asked, [run], data, seed, [store])[0]
     if store is not None and store.whole(asked):
         with contextlib.suppress(OSError):  # left if the process was killed just then; a folder may be read-only
             store.partial(asked).unlink()

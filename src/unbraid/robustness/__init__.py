@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from unbraid.lazy import lazily
 from unbraid.robustness.corrupting import corruption_table, corruption_tables
+from unbraid.robustness.measure import Adversarial, Corruptions, NoiseDistances, table_of
 from unbraid.robustness.published import published, published_errors, published_models, published_tables
 from unbraid.robustness.relative import corruption_errors, mce
 from unbraid.robustness.tables import CLEAN, CorruptionTable, Spoiled, Wrong
@@ -17,14 +18,20 @@ if TYPE_CHECKING:
     from unbraid.robustness import attacks as attacks
     from unbraid.robustness.adversarial import AdversarialAccuracy as AdversarialAccuracy
     from unbraid.robustness.adversarial import adversarial_accuracy as adversarial_accuracy
+    from unbraid.robustness.learned import LearnedNoise as LearnedNoise
+    from unbraid.robustness.learned import learned_noise_distance as learned_noise_distance
     from unbraid.robustness.noise import NoiseDistance as NoiseDistance
     from unbraid.robustness.noise import noise_distance as noise_distance
 
 __all__ = [
     "CLEAN",
+    "Adversarial",
     "AdversarialAccuracy",
     "CorruptionTable",
+    "Corruptions",
+    "LearnedNoise",
     "NoiseDistance",
+    "NoiseDistances",
     "Spoiled",
     "Wrong",
     "adversarial_accuracy",
@@ -32,18 +39,22 @@ __all__ = [
     "corruption_errors",
     "corruption_table",
     "corruption_tables",
+    "learned_noise_distance",
     "mce",
     "noise_distance",
     "published",
     "published_errors",
     "published_models",
     "published_tables",
+    "table_of",
 ]
 
 _HOMES = {
     "AdversarialAccuracy": "adversarial",
+    "LearnedNoise": "learned",
     "NoiseDistance": "noise",
     "adversarial_accuracy": "adversarial",
+    "learned_noise_distance": "learned",
     "noise_distance": "noise",
 }
 _find = lazily(__name__, _HOMES)

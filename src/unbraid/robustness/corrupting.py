@@ -57,7 +57,7 @@ class Told:
 def corruption_table(
     predict: Predict,
     data: Data,
-    suite: str | Sequence[str] = "imagenet-c",
+    suite: str | Sequence[str] = "mnist-c",
     severities: Sequence[int] | None = None,
     *,
     images: int | None = None,
@@ -84,7 +84,7 @@ def corruption_table(
 def corruption_tables(
     models: Mapping[str, Predict],
     data: Data,
-    suite: str | Sequence[str] = "imagenet-c",
+    suite: str | Sequence[str] = "mnist-c",
     severities: Sequence[int] | None = None,
     *,
     images: int | None = None,
@@ -114,7 +114,7 @@ def corruption_tables(
 def plan_of(suite: str | Sequence[str], severities: Sequence[int] | None = None) -> Plan:
     """The corruptions of a suite or list of names, and their severities."""
     words = [suite] if isinstance(suite, str) else list(suite)
-    words = [word.strip() for text in words for word in str(text).split(",") if word.strip()]
+    words = [word.strip() for text in words for word in str(text).replace("+", ",").split(",") if word.strip()]
     chosen: dict[str, Corruption] = {}
     for word in words:
         for corruption in SUITES[word].values() if word in SUITES else [find(word)]:

@@ -86,6 +86,11 @@ class Classifier:
             (gradient,) = torch.autograd.grad(F.cross_entropy(scores, labels, reduction="sum"), variable)
         return gradient, scores.detach()
 
+    def differentiable(self, images: Tensor) -> Tensor:
+        """Scores that gradients flow through, to the images alone."""
+        self.need_gradient("this")
+        return self._forward(images)
+
     def place(self, images: Tensor) -> Tensor:
         """Images on the device and in the number type of the model."""
         like = None if self._module is None else next(iter(self._module.parameters()), None)
