@@ -33,6 +33,10 @@ generalize run bench.toml --out bench --workers 1
 generalize report bench
 generalize table bench
 generalize show bench --out shown.png
+train classifier --data blobs16 --factor x --net mlp:width=8 --steps 5 --out named
+robustness corruptions named --suite fog,contrast --images 20
+robustness noise named --images 10
+robustness adversarial named --images 10 --steps 2
 evolve run --data blobs16 --members 2 --images 64 --generations 1 --workers 1 --out population
 evolve status population --draw
 evolve compare smoke --seeds 1 --members 2 --images 4000 --generations 1 --workers 1 --out compared \

@@ -28,6 +28,7 @@ from unbraid.cli.listing import (
 )
 from unbraid.cli.recursion import evolve_compare, evolve_status
 from unbraid.cli.report import report_command
+from unbraid.cli.robustness import robustness_adversarial, robustness_corruptions, robustness_noise
 from unbraid.cli.selftest import selftest_command
 from unbraid.cli.sparse_theory import (
     theory_collapse,
@@ -70,6 +71,7 @@ GROUPS = {
     "evolve": "Populations that copy their best members, alone or recursively: run, status, compare.",
     "generalize": "Which factors models know outside their training images: run, report, table, show.",
     "list": "What there is by name, plugins included: objectives, nets, data, metrics, measures and more.",
+    "robustness": "What classifiers bear that training did not show: corruptions, noise, adversarial.",
     "study": "Many runs as one experiment: run, status, report.",
     "theory": "Theorems one can run: impossibility without a bias, why VAEs align, identifiability by sparse steps.",
 }
@@ -90,6 +92,11 @@ def commands() -> Tree:
             "show": generalize_show,
         },
         "report": report_command,
+        "robustness": {
+            "corruptions": robustness_corruptions,
+            "noise": robustness_noise,
+            "adversarial": robustness_adversarial,
+        },
         "selftest": selftest_command,
         "data": {"list": data_list, "show": data_show, "get": data_get, "transitions": data_transitions},
         "list": {

@@ -8,7 +8,7 @@ against diverse image corruptions, ECCV.
 from typing import TYPE_CHECKING, Any
 
 from unbraid.lazy import lazily
-from unbraid.robustness.corrupting import corruption_table, corruption_tables
+from unbraid.robustness.corrupting import corruption_table, corruption_tables, plan_of
 from unbraid.robustness.measure import Adversarial, Corruptions, NoiseDistances, table_of
 from unbraid.robustness.published import published, published_errors, published_models, published_tables
 from unbraid.robustness.relative import corruption_errors, mce
@@ -42,6 +42,7 @@ __all__ = [
     "learned_noise_distance",
     "mce",
     "noise_distance",
+    "plan_of",
     "published",
     "published_errors",
     "published_models",

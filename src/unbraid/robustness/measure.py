@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Adversarial", "Corruptions", "NoiseDistances", "table_of"]
 
-NONE = {"corruption": "none", "severity": 0}
-"""The condition of images as they are."""
 SIZES = (16, 512)
 
 
@@ -263,7 +261,7 @@ def table_of(found: Measured, run: Run, data: ImageDataset, name: str = "") -> C
 
 def _condition(state: Spoiled) -> dict[str, str | int | float | bool]:
     if state.corruption == CLEAN:
-        return dict(NONE)
+        return {"corruption": "none", "severity": 0}
     return {"corruption": state.corruption, "severity": state.severity}
 
 

@@ -58,18 +58,21 @@ def line_chart(
     log_x: bool = False,
     markers: bool = False,
     ends: tuple[str, str] | None = None,
+    within: tuple[float, float] | None = None,
 ) -> Html:
     """Curves over a common axis; without ``logarithmic``, curves that fall by more than a factor of 4 decide for it.
 
-    ``ends`` are words for the ends of the x axis in the place of numbers.
+    ``ends`` are words for the ends of the x axis in the place of numbers; ``within`` is what the y axis shows at least,
+    so that charts side by side can be compared.
     """
     series = [thin for thin in map(_thinned, series) if len(thin.x)]
     values = [v for one in series for part in (one.y, one.low, one.high) if part is not None for v in part]
     positive = bool(values) and min(values) > 0
     if logarithmic is None:
-        logarithmic = positive and any(one.y[0] > 4 * one.y[-1] for one in series)
+        logarithmic = within is None and positive and any(one.y[0] > 4 * one.y[-1] for one in series)
     xs = [v for one in series for v in one.x]
     x = Scale.over(xs, _LEFT, WIDTH - _RIGHT, logarithmic=log_x and bool(xs) and min(xs) > 0, pad=0.02)
+    values += within or ()
     y = Scale.over(values, HEIGHT - _BOTTOM, _TOP, logarithmic=logarithmic and positive, pad=0.06)
     body = _frame(x, y, title, x_label, y_label + (" (log scale)" if y.logarithmic else ""), ends=ends)
     points = []
