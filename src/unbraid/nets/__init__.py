@@ -13,7 +13,7 @@ from unbraid.nets.layers import Convs
 from unbraid.nets.light import light
 from unbraid.nets.likelihood import Bernoulli, GaussianPixels, Likelihood, likelihood, likelihoods, register_likelihood
 from unbraid.nets.mlp import fc, linear, mlp
-from unbraid.nets.modes import judged
+from unbraid.nets.modes import frozen, judged
 from unbraid.nets.noise import NoiseGenerator
 from unbraid.nets.noise_history import NoiseGame, NoiseHistory, NoiseRestart
 from unbraid.nets.posterior import Gaussian
@@ -63,6 +63,7 @@ __all__ = [
     "discriminator",
     "fast_kernels",
     "fc",
+    "frozen",
     "full_heads",
     "get",
     "glorot",

@@ -7,6 +7,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from unbraid.errors import UsageError
+from unbraid.nets import _projection
 
 __all__ = ["clip_l2_ball", "clip_linf", "project_l2"]
 
@@ -64,41 +65,61 @@ def clip_l2_ball(images: Tensor, delta: Tensor, radius: float | Tensor, low: flo
 class _Projection(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, images: Tensor, delta: Tensor, eps: Tensor, low: float, high: float) -> Tensor:
-        x, d = images.flatten(1), delta.flatten(1)
-        peak = d.abs().amax(1)
+        x, d = (part.detach().flatten(1).contiguous() for part in (images, delta))
+        ctx.compiled = x.dtype is torch.float32 and x.device.type == "cpu"
+        if ctx.compiled:
+            moved, state = _projection.project(x, d, eps.detach().contiguous(), low, high)
+        else:
+            moved, state = _project(x, d, eps, low, high)
+        peak, least = state[:, 2], state[:, 3]
         if not peak.isfinite().all():
             raise UsageError("delta must be finite numbers, got NaN or infinity; look at what made it")
-        # In units of the largest entry, so that squares neither overflow nor vanish.
-        unit = d / torch.where(peak > 0, peak, 1)[:, None]
-        room = torch.where(d >= 0, high - x, x - low)
-        if room.amin() < 0:
+        if not least.amin() >= 0:
             raise UsageError(f"images must lie between {low} and {high}, got {x.amin():.4g} to {x.amax():.4g}")
-        gamma, free, slope = _solve(unit.square(), room.square(), eps.square())
-        moved = torch.where(free, x + gamma[:, None] * unit, torch.where(d > 0, high, torch.where(d < 0, low, x)))
-        ctx.save_for_backward(unit, room, gamma, free, slope, eps, peak)
-        return moved.clamp_(low, high).view_as(images)
+        ctx.bounds = low, high
+        ctx.save_for_backward(x, d, eps, state)
+        return moved.view(images.shape)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         # Of gamma^2 sum_free delta^2 + sum_bound room^2 = eps^2, differentiated.
-        unit, room, gamma, free, slope, eps, peak = ctx.saved_tensors
-        pull = torch.where(free, grad.flatten(1), 0)
-        along = (pull * unit).sum(1) / torch.where(slope > 0, slope, 1)  # how the loss changes with gamma, over slope
-        into_images = into_delta = into_eps = None
-        over = torch.where(gamma > 0, along / torch.where(gamma > 0, gamma, 1), 0)
-        if ctx.needs_input_grad[0]:
-            into_images = (pull + torch.where(free, 0, room * unit.sign() * over[:, None])).view_as(grad)
-        if ctx.needs_input_grad[1]:
-            scale = (gamma / torch.where(peak > 0, peak, 1))[:, None]
-            into_delta = (scale * torch.where(free, pull - unit * along[:, None], 0)).view_as(grad)
-        if ctx.needs_input_grad[2]:
-            into_eps = eps * over
-        return into_images, into_delta, into_eps, None, None
+        x, d, eps, state = ctx.saved_tensors
+        low, high = ctx.bounds
+        slope_of = grad.flatten(1)
+        if ctx.compiled and ctx.needs_input_grad[:3] == (False, True, False):
+            into = _projection.pull_back(slope_of.contiguous(), x, d, state, low, high)
+            return None, into.view(grad.shape), None, None, None
+        s, slope, peak, _ = (part[:, None] for part in state.unbind(1))
+        unit, room = _directions(x, d, peak, low, high)
+        free = s * unit.square() < room.square()
+        pull = torch.where(free, slope_of, 0)
+        # How the loss changes with gamma, over the sum of free squares; nothing changes where none is free.
+        along = torch.where(slope > 0, (pull * unit).sum(1, keepdim=True) / slope, 0)
+        over = torch.where((s > 0) & (slope > 0), along / s.sqrt(), 0)
+        into_images = pull + torch.where(free, 0, room * unit.sign() * over)
+        scale = torch.where((peak > 0) & (slope > 0), s.sqrt() / peak, 0)
+        into_delta = torch.where(free, scale * (pull - unit * along), 0)
+        return into_images.view(grad.shape), into_delta.view(grad.shape), eps * over[:, 0], None, None
+
+
+def _directions(x: Tensor, d: Tensor, peak: Tensor, low: float, high: float) -> tuple[Tensor, Tensor]:
+    """Delta in units of its largest entry, so that squares neither overflow nor vanish, and the room on its way."""
+    return d / torch.where(peak > 0, peak, 1), torch.where(d >= 0, high - x, x - low)
+
+
+def _project(x: Tensor, d: Tensor, eps: Tensor, low: float, high: float) -> tuple[Tensor, Tensor]:
+    """As :func:`unbraid.nets._projection.project`, for any device and type."""
+    peak = d.abs().amax(1)
+    unit, room = _directions(x, d, peak[:, None], low, high)
+    s, free, slope = _solve(unit.square(), room.square(), eps.square())
+    edge = torch.where(d > 0, high, torch.where(d < 0, low, x))
+    moved = torch.where(free, x + s.sqrt()[:, None] * unit, edge).clamp(low, high)
+    return moved, torch.stack([s, slope, peak, room.amin(1)], 1)
 
 
 def _solve(power: Tensor, room: Tensor, target: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Gamma ``[n]``, which entries stay within their bounds, and the sum of their squares ``[n]``.
+    """The square of gamma ``[n]``, which entries stay within their bounds, and the sum of their squares ``[n]``.
 
     ``power`` and ``room`` are squares ``[n, d]``, ``target`` is a square ``[n]``.
     """
@@ -112,7 +133,7 @@ def _solve(power: Tensor, room: Tensor, target: Tensor) -> tuple[Tensor, Tensor,
         free = free & (s[:, None] * power < room)
         before, slope = slope, torch.where(free, power, 0).sum(1)
         if bool((slope == before).all()):
-            return s.sqrt(), free, slope
+            return s, free, slope
 
 
 def _per_image(value: float | Tensor, images: Tensor) -> Tensor:

@@ -53,12 +53,13 @@ class Adversarial(Augmentation):
     def apply(self, scene: Scene, inputs: Inputs, noise: torch.Generator) -> Tensor:
         import torch
 
-        from unbraid.nets import judged
+        from unbraid.nets import frozen, judged
 
         images = inputs.images
         length = self.step_size or 2.5 * self.radius / max(self.steps, 1)
         moved = self._clip(images, self._start(images, noise)) if self.random_start else images
-        with judged(scene.model) if self.mode == "eval" else nullcontext(), torch.enable_grad():
+        mode = judged(scene.model) if self.mode == "eval" else nullcontext()
+        with mode, frozen(scene.model), torch.enable_grad():
             for _ in range(self.steps):
                 moved = moved.detach().requires_grad_()
                 loss = scene.loss(replace(inputs, images=moved, clean=inputs.targets), noise)

@@ -115,9 +115,9 @@ class AdversarialNoise(Augmentation):
             self._check_reach(batches(scene.step).images)
         game.generator.reset(noise)
         optimizers[self.player].state.clear()
-        from unbraid.nets import judged
+        from unbraid.nets import frozen, judged
 
-        with judged(scene.model):
+        with judged(scene.model), frozen(scene.model, but=game.generator):
             played = (self._game_on(scene, batches(scene.step + k), noise) for k in range(self.restart_steps))
             report = train_noise(
                 game.generator, played, self.eps, rate=self.restart_rate, steps=self.restart_steps, noise=noise,
@@ -126,14 +126,15 @@ class AdversarialNoise(Augmentation):
         game.record(report)
 
     def losses(self, scene: Scene, inputs: Inputs, noise: torch.Generator) -> Iterator[tuple[str, Terms]]:
-        from unbraid.nets import judged
+        from unbraid.nets import frozen, judged
         from unbraid.objectives.base import Terms
 
         if self.snapshots:
             return
         images, harm = self._game_on(scene, inputs, noise)
-        with judged(scene.model):
-            loss, watched = raised(_game(scene.own).generator, images, harm, self.eps, self.min_room, noise)
+        generator = _game(scene.own).generator
+        with judged(scene.model), frozen(scene.model, but=generator):
+            loss, watched = raised(generator, images, harm, self.eps, self.min_room, noise)
         yield self.player, Terms({"gain": -loss}, watched)
 
     def apply(self, scene: Scene, inputs: Inputs, noise: torch.Generator) -> Tensor:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from unbraid.errors import UsageError
@@ -143,7 +144,15 @@ def make(text: str | Named) -> Augmentation:
     >>> make("gaussian-noise:sigma=0.2,share=1")
     GaussianNoise(share=1, sigma=0.2)
     """
-    named = Named.read(text)
+    return _made(text) if isinstance(text, str) else _of(text)
+
+
+@lru_cache(maxsize=256)  # every step of training asks for it
+def _made(text: str) -> Augmentation:
+    return _of(Named.read(text))
+
+
+def _of(named: Named) -> Augmentation:
     cls = get(named.name)
     found = check_options(f"augmentation {cls.name!r}", cls, dict(named.options))
     found |= {key: tuple(value) for key, value in found.items() if isinstance(value, list)}
