@@ -15,6 +15,7 @@ list measures
 list augmentations
 list streams
 list corruptions
+list attacks
 data list
 data show blobs16 --out data.png
 data get blobs16

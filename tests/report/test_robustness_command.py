@@ -16,7 +16,7 @@ DATA = load("blobs16")
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs")
-    options = {"net": "mlp:width=8", "factor": "x", "steps": 40, "progress": "none", "learning_rate": 0.01}
+    options = {"net": "mlp:width=32", "factor": "x", "steps": 150, "progress": "none", "learning_rate": 0.01}
     for name, augment in (("plain", ()), ("noisy", ("gaussian-noise:sigma=0.3",))):
         unbraid.train("classifier", DATA, out=folder / name, augment=augment, **options)
     return [str(folder / "plain"), str(folder / "noisy")]
@@ -50,7 +50,7 @@ def test_noise_has_a_table_and_a_page(runs, tmp_path, capsys):
     assert said.count("gaussian") == said.count("learned") == 2
     page = check_page((tmp_path / "report.html").read_text())
     heads = [words for tag, words in page.texts if tag == "h2"]
-    assert heads == ["How much noise", "Decisions that stand", "Reproduce it"]
+    assert heads == ["How much noise", "Decisions that stand", "Images that fall first", "Reproduce it"]
     told = json.loads(ask(capsys, *asked, "--directions", "gaussian", "--json"))["distances"]
     assert [row["model"] for row in told] == ["plain", "noisy"]
 
@@ -61,6 +61,8 @@ def test_adversaries_have_a_table_and_a_page(runs, tmp_path, capsys):
     again = adversarial_accuracy(unbraid.open_run(runs[0]), DATA, "l2", 0.5, steps=5, images=20)
     assert told[1]["accuracy_percent"] == pytest.approx(100 * again.accuracy)
     assert "plain" in ask(capsys, *asked)
+    assert main(["list", "attacks"]) == 0
+    assert "linf, l2" in capsys.readouterr().out
     check_page((tmp_path / "report.html").read_text())
 
 

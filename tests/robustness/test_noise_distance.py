@@ -7,7 +7,7 @@ from classifier_toys import brightest_quarter, pictures, says
 from torch import nn
 
 from unbraid.errors import UsageError
-from unbraid.robustness import NoiseDistance, noise, noise_distance
+from unbraid.robustness import NoiseDistance, first_to_fall, noise, noise_distance
 
 
 def linear(weights: torch.Tensor, bias: float) -> nn.Module:
@@ -104,6 +104,23 @@ def test_the_interval_covers_the_median_of_the_distances_law():
         low, high = NoiseDistance("m", "gaussian", rng.exponential(size=60), {"seed": trial}).interval
         held += low <= np.log(2) <= high
     assert 88 <= held <= 100
+
+
+def test_the_first_to_fall_are_seen_where_they_fall():
+    images, labels = pictures(side=8)
+    weights = torch.from_numpy(RNG.standard_normal((1, 8, 8)).astype(np.float32))
+    net = linear(weights, float((weights * 0.45).sum()))
+    named = net(torch.from_numpy(np.moveaxis(images, 3, 1) / np.float32(255))).argmax(1).numpy()
+    labels = np.where(np.arange(40) < 3, 1 - named, named)
+    found = noise_distance(net, images, labels, "uniform", seed=2)
+    fallen = first_to_fall(net, images, labels, found.distances, "uniform", seed=2, count=5)
+    assert [one.distance for one in fallen] == sorted(found.distances[found.distances > 0])[:5]
+    for one in fallen:
+        assert (one.truth, one.guess) == (labels[one.row], 1 - labels[one.row])
+        assert 0.5 <= one.confidence < 0.6  # just beyond the border
+        moved = np.linalg.norm((one.image.astype(float) - images[one.row]) / 255)
+        assert moved == pytest.approx(one.distance, abs=8 * 0.5 / 255)
+    assert first_to_fall(net, images, labels, np.full(40, np.inf)) == []
 
 
 def test_it_shows_itself():

@@ -17,6 +17,7 @@ from unbraid.cli.evolve import evolve_run
 from unbraid.cli.explore import explore_command
 from unbraid.cli.generalize import generalize_report, generalize_run, generalize_show, generalize_table
 from unbraid.cli.listing import (
+    list_attacks,
     list_augmentations,
     list_corruptions,
     list_data,
@@ -107,6 +108,7 @@ def commands() -> Tree:
             "measures": list_measures,
             "augmentations": list_augmentations,
             "corruptions": list_corruptions,
+            "attacks": list_attacks,
             "streams": list_streams,
         },
         "study": {"run": study_run, "status": study_status, "report": study_report},

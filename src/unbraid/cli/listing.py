@@ -7,6 +7,7 @@ import json as json_module
 from unbraid.registry import summary
 
 __all__ = [
+    "list_attacks",
     "list_augmentations",
     "list_corruptions",
     "list_data",
@@ -106,6 +107,18 @@ def list_corruptions(json: bool = False) -> None:
         ],
         json,
     )
+
+
+def list_attacks(json: bool = False) -> None:
+    """List the attacks on classifiers, for `unbraid.robustness.adversarial_accuracy(..., attack=NAME)`.
+
+    Args:
+        json: Print one JSON array instead of a table.
+    """
+    from unbraid.robustness import attacks
+
+    found = {name: attacks.get(name) for name in attacks.names()}
+    _show([_row(name, norms=", ".join(a.norms), needs=a.needs, about=a.about) for name, a in found.items()], json)
 
 
 def list_streams(json: bool = False) -> None:

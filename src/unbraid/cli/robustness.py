@@ -159,15 +159,18 @@ def robustness_noise(
     for path, answer in answers.items():
         for under, scores in answer.rows:
             score, kind = scores["noise_distance"], str(under["direction"])
-            low, high = score.parts.get("interval", (score.value - score.parts.get("sd", 0), 0))
             if kind == "learned":
                 sd = float(score.parts["sd"])
                 low, high = score.value - sd, score.value + sd
                 missed = max(missed, float(max(score.parts["unreached"])))
+            else:
+                low, high = score.parts["interval"]
             shares = [100 * float(scores[name]) for name in ("misclassified", "unmoved")]
             rows.append([names[path], kind, float(score), float(low), float(high), *shares])
             distances[kind][names[path]] = score.parts["distances"]
-    text = noise_page(distances, rows, columns, dataset, erased=missed > 0.5, notes=notes, made_by=_command("noise"))
+    fallen = _fallen(opened, dataset, names, distances, images, seed)
+    made_by, erased = _command("noise"), missed > 0.5
+    text = noise_page(distances, rows, columns, dataset, fallen=fallen, erased=erased, notes=notes, made_by=made_by)
     page = write_page(text, out)
     if json:
         keys = ["model", "direction", "median", "low", "high", "misclassified_percent", "unmoved_percent"]
@@ -176,6 +179,25 @@ def robustness_noise(
         return
     print_noise(columns, rows)
     _tell(page, notes)
+
+
+def _fallen(
+    opened: dict[Path, Run], data: Dataset, names: dict[Path, str], distances: dict[str, Any], images: int, seed: int
+) -> dict[str, Any]:
+    """Of each run the images that fall first under the first kind of noise that needs no training."""
+    from unbraid.evaluation import class_names
+    from unbraid.robustness import Examples, first_to_fall
+
+    kind = next((name for name in distances if name != "learned"), None)
+    if kind is None:
+        return {}
+    examples = Examples(data, images, seed)
+    pixels, shown = examples.read(slice(None)), {}
+    for path, run in opened.items():
+        found = first_to_fall(run, pixels, examples.labels(run), distances[kind][names[path]], kind, seed=seed)
+        count = run.predict(pixels[:1]).shape[1]
+        shown[names[path]] = (found, class_names(run, data, count))
+    return shown
 
 
 def robustness_adversarial(

@@ -8,6 +8,7 @@ against diverse image corruptions, ECCV.
 from typing import TYPE_CHECKING, Any
 
 from unbraid.lazy import lazily
+from unbraid.robustness._examples import Examples
 from unbraid.robustness.corrupting import corruption_table, corruption_tables, plan_of
 from unbraid.robustness.measure import Adversarial, Corruptions, NoiseDistances, table_of
 from unbraid.robustness.published import published, published_errors, published_models, published_tables
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from unbraid.robustness import attacks as attacks
     from unbraid.robustness.adversarial import AdversarialAccuracy as AdversarialAccuracy
     from unbraid.robustness.adversarial import adversarial_accuracy as adversarial_accuracy
+    from unbraid.robustness.falling import Fallen as Fallen
+    from unbraid.robustness.falling import first_to_fall as first_to_fall
     from unbraid.robustness.learned import LearnedNoise as LearnedNoise
     from unbraid.robustness.learned import learned_noise_distance as learned_noise_distance
     from unbraid.robustness.noise import NoiseDistance as NoiseDistance
@@ -29,6 +32,8 @@ __all__ = [
     "AdversarialAccuracy",
     "CorruptionTable",
     "Corruptions",
+    "Examples",
+    "Fallen",
     "LearnedNoise",
     "NoiseDistance",
     "NoiseDistances",
@@ -39,6 +44,7 @@ __all__ = [
     "corruption_errors",
     "corruption_table",
     "corruption_tables",
+    "first_to_fall",
     "learned_noise_distance",
     "mce",
     "noise_distance",
@@ -52,9 +58,11 @@ __all__ = [
 
 _HOMES = {
     "AdversarialAccuracy": "adversarial",
+    "Fallen": "falling",
     "LearnedNoise": "learned",
     "NoiseDistance": "noise",
     "adversarial_accuracy": "adversarial",
+    "first_to_fall": "falling",
     "learned_noise_distance": "learned",
     "noise_distance": "noise",
 }

@@ -19,7 +19,7 @@ from unbraid.robustness.attacks import Classifier, as_rows, direction, float_ima
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["NoiseDistance", "noise_distance"]
+__all__ = ["NoiseDistance", "directions_of", "noise_distance"]
 
 BATCH = 256
 GROWTH = 1.8
@@ -109,7 +109,7 @@ def noise_distance(
     classify = Classifier(predict, name)
     pixels, truth = float_images(images, labels)
     kind = label or (direction if isinstance(direction, str) else type(direction).__name__)
-    noise = _directions(direction, pixels, seed)
+    noise = directions_of(direction, pixels, seed)
     found = []
     for start in range(0, len(pixels), BATCH):
         part = slice(start, start + BATCH)
@@ -118,7 +118,7 @@ def noise_distance(
     return NoiseDistance(classify.name, kind, np.concatenate(found), {"images": len(pixels), "seed": seed})
 
 
-def _directions(kind: Any, images: Tensor, seed: int) -> Tensor:
+def directions_of(kind: Any, images: Tensor, seed: int) -> Tensor:
     """A direction for each image, which depends on its number alone."""
     shape = images.shape[1:]
     if isinstance(kind, str):

@@ -1,6 +1,18 @@
 """What the figures of pages about robustness say."""
 
-__all__ = ["ADVERSARIAL", "CURVES", "ERASED", "HEAT", "MEDIANS", "NOISE", "RELATIVE", "STANDING", "TABLE", "WORST"]
+__all__ = [
+    "ADVERSARIAL",
+    "CURVES",
+    "ERASED",
+    "FALLEN",
+    "HEAT",
+    "MEDIANS",
+    "NOISE",
+    "RELATIVE",
+    "STANDING",
+    "TABLE",
+    "WORST",
+]
 
 HEAT = (
     "Every cell is accuracy under a corruption, over its severities, minus accuracy on the clean images, in "
@@ -40,3 +52,7 @@ ADVERSARIAL = (
     "may find more."
 )
 STANDING = "How many decisions stand as the allowed distance grows, by the nearest adversarial images that DDN found."
+FALLEN = (
+    "The images whose class changes first, with the least noise that does it. In brackets: the confidence in the "
+    "wrong class there, just beyond the border between the two."
+)

@@ -8,14 +8,15 @@ import numpy as np
 
 from unbraid.corruptions import corrupt
 from unbraid.data import Dataset, counter_rng
+from unbraid.report.page.axes import number
 from unbraid.report.page.charts import Series, line_chart
 from unbraid.report.page.markup import Html, tag
 from unbraid.report.page.pictures import png
 from unbraid.report.page.tables import data_table, heat_table
 from unbraid.report.tiles import enlarge
-from unbraid.robustness import CLEAN, CorruptionTable, Wrong, plan_of
+from unbraid.robustness import CLEAN, CorruptionTable, Fallen, Wrong, plan_of
 
-__all__ = ["accuracy_table", "heat_map", "severity_curves", "standing_curves", "worst_images"]
+__all__ = ["accuracy_table", "fallen_images", "heat_map", "severity_curves", "standing_curves", "worst_images"]
 
 MOST = 12
 """Wrong answers that are shown of a model."""
@@ -104,9 +105,23 @@ def worst_images(table: CorruptionTable, data: Dataset, classes: Sequence[str], 
         image = _image(wrong, table, data, seed)
         told = f"{classes[wrong.truth]}, taken for {classes[wrong.guess]} ({wrong.confidence:.2f})"
         state = wrong.corruption if wrong.severity == 0 else f"{wrong.corruption} {wrong.severity}"
-        picture = tag("img", src=png(enlarge(image, 64)), width=88, alt=f"{state}. True: {told}", class_="pixels")
-        shown.append(tag("li", picture, tag("small", f"{state}: {told}")))
+        shown.append(_picture(image, f"{state}: {told}"))
     return tag("ul", shown, class_="pairs captioned")
+
+
+def fallen_images(found: Sequence[Fallen], classes: Sequence[str]) -> Html:
+    """Images at the least noise that changes what they are taken for."""
+    told = [
+        f"L2 {number(one.distance)}: {classes[one.truth]}, taken for {classes[one.guess]} ({one.confidence:.2f})"
+        for one in found
+    ]
+    shown = [_picture(one.image, text) for one, text in zip(found, told, strict=True)]
+    return tag("ul", shown, class_="pairs captioned")
+
+
+def _picture(image: np.ndarray, text: str) -> Html:
+    drawn = tag("img", src=png(enlarge(image, 64)), width=88, alt=text, class_="pixels")
+    return tag("li", drawn, tag("small", text))
 
 
 def _image(wrong: Wrong, table: CorruptionTable, data: Dataset, seed: int) -> np.ndarray:

@@ -15,7 +15,7 @@ from unbraid.report.page.markup import Html, Section, command, figure, fragment,
 from unbraid.report.page.shell import page
 from unbraid.report.page.tables import data_table
 from unbraid.report.robustness import captions, charts
-from unbraid.robustness import CorruptionTable
+from unbraid.robustness import CorruptionTable, Fallen
 
 __all__ = ["adversarial_page", "corruption_page", "noise_page", "write_page"]
 
@@ -64,11 +64,15 @@ def noise_page(
     columns: Sequence[str],
     data: Dataset,
     *,
+    fallen: Mapping[str, tuple[Sequence[Fallen], Sequence[str]]] | None = None,
     erased: bool = False,
     notes: Sequence[str] = (),
     made_by: str = "unbraid.report.robustness.noise_page",
 ) -> str:
-    """The page about noise: ``found`` are distances by kind of noise and model, ``rows`` the table."""
+    """The page about noise: ``found`` are distances by kind of noise and model, ``rows`` the table.
+
+    ``fallen`` are the images of each model that fall first, with the names of its classes.
+    """
     kinds = [
         charts.standing_curves(of_models, f"{kind} noise", "L2 norm of the noise") for kind, of_models in found.items()
     ]
@@ -79,6 +83,13 @@ def noise_page(
         section("How much noise", figure(captions.MEDIANS, table), short="Distances"),
         section("Decisions that stand", _curves(captions.NOISE, models, kinds), short="Curves"),
     ]
+    shown = [
+        fragment(tag("h3", name), charts.fallen_images(images, classes))
+        for name, (images, classes) in (fallen or {}).items()
+        if images
+    ]
+    if shown:
+        parts.append(section("Images that fall first", figure(captions.FALLEN, shown), short="Images"))
     count = len(next(iter(next(iter(found.values())).values())))
     numbers = [("models", str(len(models)), ""), ("images", f"{count:,}", data.name), ("kinds", str(len(kinds)), "")]
     return _page(f"Noise on {data.name}", "how much noise changes decisions", numbers, parts, told, made_by)
