@@ -129,9 +129,19 @@ def _plasma(rng, size, decay):
 def frost(image, rng, keep, ice):
     height, width = image.shape[:2]
     size = 1 << (max(height, width, 32) - 1).bit_length()
-    thick, coarse, fine = (_plasma(rng, size, decay)[:height, :width] for decay in (2.0, 1.6, 1.35))
-    needles = 0.6 * np.abs(coarse * 4 % 1 * 2 - 1) ** 3 + 0.4 * np.abs(fine * 3 % 1 * 2 - 1) ** 3
-    texture = np.clip(0.25 + np.clip((thick - 0.25) * 2, 0, 1) * (0.3 + needles), 0, 1)
+    thick, rime = (_plasma(rng, size, decay)[:height, :width] for decay in (2.0, 1.5))
+    side, pitch = max(height, width) / 3, max(4, min(height, width) / 20)
+    seeds = np.indices((int(np.ceil(height / side)) + 2, int(np.ceil(width / side)) + 2)).reshape(2, -1).T
+    seeds = (seeds - 1 + rng.random(seeds.shape)) * side
+    angles = rng.uniform(0, np.pi, len(seeds))
+    y, x = np.mgrid[:height, :width]
+    whose = ((y[..., None] - seeds[:, 0]) ** 2 + (x[..., None] - seeds[:, 1]) ** 2).argmin(axis=2)
+    dy, dx = (y - seeds[whose, 0]) / pitch, (x - seeds[whose, 1]) / pitch
+    sine, cosine = np.sin(angles)[whose], np.cos(angles)[whose]
+    across = np.abs(dx * sine - dy * cosine)
+    needle = np.abs((dy * sine + dx * cosine + 0.577 * across + 2.5 * rime) % 1 * 2 - 1)
+    spine, grown = np.maximum(0, 1 - 2 * across), np.clip((thick - 0.2) * 2, 0, 1)
+    texture = np.minimum(0.2 + grown * (0.7 * rime + needle**3 * (0.15 + 0.6 * rime) + 0.4 * spine * rime), 1)
     return _bytes(keep * _unit(image) + ice * texture[..., None] * [0.86, 0.95, 1.0])
 
 

@@ -6,7 +6,7 @@ from corruption_toys import as_bytes, pictures, unit
 from scipy import ndimage
 
 from unbraid.corruptions import IMAGENET_C, corrupt
-from unbraid.corruptions._draws import draws_of
+from unbraid.corruptions._draws import bits, draws_of, each
 from unbraid.corruptions._filters import scaled
 from unbraid.corruptions.blur import disk
 
@@ -51,13 +51,12 @@ def test_gaussian_blur_is_scipys(severity):
     close(corrupt(images, "gaussian_blur", severity), expected)
 
 
-def glass(image, rng, sigma, distance, rounds, chance):
+def glass(image, draws, sigma, distance, rounds, chance):
     height, width, _ = image.shape
     image = ndimage.gaussian_filter(image, (sigma, sigma, 0), mode="nearest")
-    moves = rng.integers(-distance, distance, (rounds, height, width, 2), np.int8)
-    keep = (
-        rng.random((rounds, height, width), np.float32) >= chance if chance < 1 else np.zeros((rounds, height, width))
-    )
+    drawn = bits(draws, rounds, height, width, 2)[0].astype(float)
+    moves = np.floor(drawn / 65536 * 2 * distance).astype(int) - distance
+    keep = (drawn[..., 0] % 2 == 1) & (chance < 1)
     for k in range(rounds):
         for i in range(height - distance, distance, -1):
             for j in range(width - distance, distance, -1):
@@ -71,7 +70,7 @@ def glass(image, rng, sigma, distance, rounds, chance):
 def test_glass_swaps_pixels_one_by_one(severity):
     images = pictures(2, 40, 3)
     sigma, distance, rounds = IMAGENET_C["glass_blur"].settings[severity - 1]
-    rng = draws_of(0, "imagenet-c/glass_blur", severity, np.array([1]))[0]
+    rng = draws_of(0, "imagenet-c/glass_blur", severity, np.array([1]))
     distance = max(1, round(at_224(distance, 40)))
     expected = glass(unit(images)[1], rng, at_224(sigma, 40), distance, rounds, 1)
     close(corrupt(images, "glass_blur", severity)[1], expected)
@@ -79,7 +78,7 @@ def test_glass_swaps_pixels_one_by_one(severity):
 
 def test_glass_of_digits_swaps_half_of_them():
     images = pictures(2, 28, 1)
-    rng = draws_of(5, "mnist-c/glass_blur", 1, np.array([1]))[0]
+    rng = draws_of(5, "mnist-c/glass_blur", 1, np.array([1]))
     close(corrupt(images, "mnist-c/glass_blur", 1, 5)[1], glass(unit(images)[1], rng, 0.7, 1, 2, 0.5))
 
 
@@ -100,7 +99,7 @@ def motion(image, radius, sigma, degrees):
 @pytest.mark.parametrize("name", ["imagenet-c/motion_blur", "mnist-c/motion_blur"])
 def test_motion_is_a_fading_line(name):
     images = pictures(2, 28, 1)
-    degrees = draws_of(0, name, 1, np.array([1]))[0].uniform(-45, 45)
+    degrees = each(draws_of(0, name, 1, np.array([1])), -45, 45)[0]
     setting = (10, 3) if name.startswith("mnist") else (at_224(10, 28), at_224(3, 28))
     close(corrupt(images, name, 1)[1], motion(unit(images)[1], *setting, degrees))
 

@@ -11,6 +11,7 @@ from scipy import ndimage
 
 from unbraid.corruptions import IMAGENET_C, IMAGENET_C_HOLDOUT, corrupt
 from unbraid.corruptions._draws import draws_of, uniforms
+from unbraid.corruptions._jpeg import round_trip
 from unbraid.corruptions._smooth import smooth_fields
 
 
@@ -44,18 +45,31 @@ def test_pixelate_keeps_the_mean_where_blocks_fit():
 
 
 @pytest.mark.parametrize("channels", [1, 3])
-def test_jpeg_is_a_file_of_low_quality(channels):
-    images = pictures(2, 24, channels)
+@pytest.mark.parametrize("size", [(16, 16), (28, 28), (24, 33), (17, 40), (64, 50), (30, 200)])
+def test_jpeg_is_a_file_of_low_quality_byte_by_byte(size, channels):
+    # Waves with a disk, and noise, which has all frequencies; blocks that are cut off at the right and below.
+    noise = np.random.default_rng(0).integers(0, 256, (1, *size, channels), dtype=np.uint8)
+    images = np.concatenate([pictures(1, 200, channels)[:, : size[0], : size[1]], noise])
+    for severity, quality in enumerate((25, 18, 15, 10, 7), 1):
+        found = corrupt(images, "jpeg_compression", severity)
+        for image, spoiled in zip(images, found, strict=True):
+            file = BytesIO()
+            Image.fromarray(image.squeeze()).save(file, "JPEG", quality=quality)
+            assert (spoiled.squeeze() == np.asarray(Image.open(file))).all()
+
+
+@pytest.mark.parametrize("quality", [50, 75, 95])
+def test_jpeg_of_high_quality_too(quality):
+    images = pictures(1, 48, 3)
     file = BytesIO()
-    Image.fromarray(images[1].squeeze()).save(file, "JPEG", quality=7)
-    assert (corrupt(images, "jpeg_compression", 5)[1].squeeze() == np.asarray(Image.open(file))).all()
+    Image.fromarray(images[0]).save(file, "JPEG", quality=quality)
+    assert (round_trip(images, quality)[0] == np.asarray(Image.open(file))).all()
 
 
 @pytest.mark.parametrize("sigma", [0.9, 3, 4.5, 10, 60])
 def test_smooth_fields_are_mirrored_and_blurred(sigma):
     found = smooth_fields(draws_of(0, "toy", 1, np.arange(2)), 40, 30, sigma)
-    rng = draws_of(0, "toy", 1, np.array([1]))[0]
-    fields = 2 * uniforms([rng], 2, 40, 30)[0].astype(float) - 1
+    fields = 2 * uniforms(draws_of(0, "toy", 1, np.array([1])), 2, 40, 30)[0].astype(float) - 1
     expected = [ndimage.gaussian_filter(field, sigma, mode="reflect", truncate=6) for field in fields]
     assert found[1] == pytest.approx(np.stack(expected), abs=1e-4)
 
@@ -65,12 +79,12 @@ def test_elastic_moves_corners_then_points(severity):
     images = pictures(2, 40, 3)
     side = 40 * 244 / 224
     amplitude, smoothness, jitter = (value * side for value in IMAGENET_C["elastic_transform"].settings[severity - 1])
-    rng = draws_of(0, "imagenet-c/elastic_transform", severity, np.array([1]))[0]
+    draws = draws_of(0, "imagenet-c/elastic_transform", severity, np.array([1]))
     before = 20 + 13 * np.array([[1, 1], [-1, 1], [-1, -1]])
-    after = before + rng.uniform(-jitter, jitter, (3, 2))
+    after = before + jitter * (2 * uniforms(draws, 3, 2)[0].astype(float) - 1)
     # The affine map that takes each moved corner back, by its six unknowns.
     unknown = np.linalg.solve(np.c_[after, np.ones(3)], before)
-    fields = 2 * uniforms([rng], 2, 40, 40)[0].astype(float) - 1
+    fields = 2 * uniforms(draws, 2, 40, 40)[0].astype(float) - 1
     dy, dx = (amplitude * ndimage.gaussian_filter(f, smoothness, mode="reflect", truncate=6) for f in fields)
     y, x = np.mgrid[:40, :40]
     places = np.stack([y + dy, x + dx, np.ones((40, 40))], axis=2) @ unknown

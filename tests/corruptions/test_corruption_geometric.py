@@ -10,7 +10,7 @@ from unbraid.corruptions._draws import draws_of
 
 
 def sign_of(name: str, index: int) -> int:
-    word = draws_of(0, f"mnist-c/{name}", 1, np.array([index]))[0].bit_generator.random_raw()
+    word = draws_of(0, f"mnist-c/{name}", 1, np.array([index])).words(1)[0, 0]
     return 1 if word % 2 else -1
 
 

@@ -12,10 +12,10 @@ GREY = np.full((8, 64, 64, 3), 128, np.uint8)
 
 
 @pytest.mark.parametrize("severity", [1, 3, 5])
-def test_gaussian_noise_is_the_generators_normal_numbers(severity):
+def test_gaussian_noise_is_the_images_own_normal_numbers(severity):
     images, sigma = pictures(2, 20, 3), (0.08, 0.12, 0.18, 0.26, 0.38)[severity - 1]
-    rng = draws_of(7, "imagenet-c/gaussian_noise", severity, np.array([1]))[0]
-    expected = as_bytes(unit(images[1]) + sigma * normals([rng], 20, 20, 3)[0])
+    draws = draws_of(7, "imagenet-c/gaussian_noise", severity, np.array([1]))
+    expected = as_bytes(unit(images[1]) + sigma * normals(draws, 20, 20, 3)[0])
     found = corrupt(images, "gaussian_noise", severity, seed=7)[1]
     assert np.abs(found.astype(int) - expected).max() <= 1
 

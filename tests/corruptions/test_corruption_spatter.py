@@ -6,13 +6,13 @@ from corruption_toys import as_bytes, pictures, unit
 from scipy import ndimage
 
 from unbraid.corruptions import corrupt
+from unbraid.corruptions._canny import edges
 from unbraid.corruptions._draws import draws_of, normals
 from unbraid.corruptions.spatter import _drops
 
 
 def layer(name: str, severity: int, size: int, mean: float, std: float, sigma: float) -> np.ndarray:
-    rng = draws_of(0, name, severity, np.array([1]))[0]
-    noise = mean + std * normals([rng], size, size)[0]
+    noise = mean + std * normals(draws_of(0, name, severity, np.array([1])), size, size)[0]
     return ndimage.gaussian_filter(noise.astype(float), sigma, mode="nearest")
 
 
@@ -60,3 +60,18 @@ def test_light_falls_on_one_side_of_a_drop():
     # The relief rises from the upper left, where the distance to the rim grows along it.
     upper, lower = shine[x + y < -4].sum(), shine[x + y > 4].sum()
     assert upper > 1.5 * lower
+
+
+def test_drops_are_lit_by_the_distance_to_their_rims():
+    rng = np.random.default_rng(0)
+    liquid = np.clip(ndimage.gaussian_filter(rng.normal(0, 1, (3, 50, 60)), (0, 4, 4)) * 4 + 0.3, 0, None)
+    liquid[2] = 0  # a dry one
+    found = _drops(liquid.astype(np.float32)[..., None])[..., 0]
+    rims = edges((liquid > 0).astype(np.float32), 0.5, 0.1, 0.2)
+    for wet, rim, shine in zip(liquid[:2], rims, found, strict=False):
+        far = np.minimum(ndimage.distance_transform_edt(~rim), 20)
+        smooth = ndimage.uniform_filter(far, 3, mode="mirror")
+        relief = ndimage.correlate(smooth, np.array([[-2, -1, 0], [-1, 1, 1], [0, 1, 2]]), mode="mirror")
+        light = ndimage.uniform_filter(relief, 3, mode="mirror").clip(0)
+        assert shine == pytest.approx(wet * light / (wet * light).max(), abs=1e-4)
+    assert (found[2] == 0).all()

@@ -8,7 +8,7 @@ from corruption_toys import as_bytes, pictures, unit
 from scipy import ndimage
 
 from unbraid.corruptions import corrupt
-from unbraid.corruptions._draws import draws_of
+from unbraid.corruptions._draws import draws_of, integers
 
 
 def test_stripe_inverts_columns_and_twice_is_the_identity():
@@ -33,7 +33,7 @@ def test_dotted_line_is_a_fading_pen_lifted_every_second_block():
     images = pictures(3, 28, 1) // 2
     found = corrupt(images, "dotted_line", seed=4)
     for index in range(3):
-        start, end = draws_of(4, "mnist-c/dotted_line", 1, np.array([index]))[0].integers(0, 27, 2)
+        start, end = integers(draws_of(4, "mnist-c/dotted_line", 1, np.array([index])), 0, 27, 2)[0]
         line = stroke(0, start, 27, end)
         for column in range(0, 28, 4):
             line[:, column : column + 2] = 0
@@ -46,8 +46,8 @@ def test_zigzag_turns_at_two_above_and_two_below_a_line():
     black = np.zeros((40, 28, 28, 1), np.uint8)
     found = corrupt(black, "zigzag")
     for index in range(5):
-        rng = draws_of(0, "mnist-c/zigzag", 1, np.array([index]))[0]
-        row, rise = int(rng.integers(0, 27)), int(rng.integers(-5, 5))
+        draws = draws_of(0, "mnist-c/zigzag", 1, np.array([index]))
+        row, rise = (int(integers(draws, low, high, 1)[0, 0]) for low, high in ((0, 27), (-5, 5)))
         angle = np.arctan(rise / 23)
         corners = [(0, 0), (2, 2), (6, -2), (10, 2), (14, -2), (18, 2), (22, -2)]
         length = 23 / np.cos(angle)

@@ -8,18 +8,18 @@ from corruption_toys import as_bytes, pictures, unit
 from scipy import ndimage
 
 from unbraid.corruptions import IMAGENET_C, corrupt
-from unbraid.corruptions._draws import draws_of, normals, uniforms
+from unbraid.corruptions._draws import draws_of, each, normals, uniforms
 from unbraid.corruptions._textures import frosty, plasma
 
 
-def cloud(uniform: np.ndarray, decay: float) -> np.ndarray:
-    """Diamond-square with one neighbour after the other."""
-    size = len(uniform)
+def cloud(uniform: np.ndarray, size: int, decay: float) -> np.ndarray:
+    """Diamond-square with one neighbour after the other; numbers in the order in which points are filled."""
     heights = {(0, 0): 0.0}
+    numbers = iter(uniform)
 
     def fill(i, j, neighbours, wobble):
         mean = sum(heights[(i + a) % size, (j + b) % size] for a, b in neighbours) / 4
-        heights[i, j] = mean + wobble * (2 * float(uniform[i, j]) - 1) * wobble
+        heights[i, j] = mean + wobble * (2 * float(next(numbers)) - 1) * wobble
 
     step, wobble = size, 100.0
     while step >= 2:
@@ -27,9 +27,9 @@ def cloud(uniform: np.ndarray, decay: float) -> np.ndarray:
         for i in range(h, size, step):
             for j in range(h, size, step):
                 fill(i, j, [(-h, -h), (-h, h), (h, -h), (h, h)], wobble)
-        for i in range(0, size, h):
-            for j in range(0, size, h):
-                if (i // h + j // h) % 2:
+        for down, right in ((0, h), (h, 0)):
+            for i in range(down, size, step):
+                for j in range(right, size, step):
                     fill(i, j, [(-h, 0), (h, 0), (0, -h), (0, h)], wobble)
         step, wobble = h, wobble / decay
     found = np.array([[heights[i, j] for j in range(size)] for i in range(size)])
@@ -40,8 +40,9 @@ def cloud(uniform: np.ndarray, decay: float) -> np.ndarray:
 def test_plasma_is_diamond_square(decay):
     draws = draws_of(0, "toy", 1, np.arange(2))
     found = plasma(draws, 32, decay)
-    uniform = uniforms([draws_of(0, "toy", 1, np.arange(2))[1]], 32, 32)[0]
-    assert found[1] == pytest.approx(cloud(uniform, decay), abs=1e-4)
+    uniform = uniforms(draws_of(0, "toy", 1, np.array([1])), 32 * 32)[0]
+    assert found[1] == pytest.approx(cloud(uniform, 32, decay), abs=1e-4)
+    assert (plasma(draws_of(0, "toy", 1, np.arange(2)), 32, decay, 9, 13) == found[:, :9, :13]).all()
     assert found.min(axis=(1, 2)) == pytest.approx(0)
     assert found.max(axis=(1, 2)) == pytest.approx(1)
 
@@ -80,10 +81,10 @@ def test_brightness_of_digits_adds_a_half():
 def test_snow_layer_by_layer(severity):
     images = pictures(2, 56, 3)  # lengths are halved: 56 is a quarter of 224
     mean, std, zoom, threshold, radius, sigma, mix = IMAGENET_C["snow"].settings[severity - 1]
-    rng = draws_of(0, "imagenet-c/snow", severity, np.array([1]))[0]
+    draws = draws_of(0, "imagenet-c/snow", severity, np.array([1]))
     side = int(np.ceil(56 / (zoom / 2))) + 1
-    small = mean + std * normals([rng], side, side)[0]
-    degrees = rng.uniform(-135, -45)
+    small = mean + std * normals(draws, side, side)[0]
+    degrees = each(draws, -135, -45)[0]
     places = np.clip((np.arange(56) - 27.5) / (zoom / 2) + (side - 1) / 2, 0, side - 1)
     flakes = ndimage.map_coordinates(small.astype(float), np.meshgrid(places, places, indexing="ij"), order=1)
     flakes = np.where(flakes < threshold, 0, flakes.clip(0, 1))

@@ -45,6 +45,14 @@ def test_oblong_images_and_the_smallest(corruption):
     assert corrupt(images, corruption, corruption.severities[-1]).shape == (2, 16, 48, 3)
 
 
+@pytest.mark.parametrize("name", ["defocus_blur", "motion_blur", "gaussian_blur", "glass_blur", "snow"])
+def test_a_kernel_wider_than_the_image_leaves_an_even_one_as_it_was(name):
+    even = np.full((1, 16, 512, 3), 90, np.uint8)  # lengths go with the shorter side, and some reach beyond it
+    found = corrupt(even, name, 5)
+    assert found.shape == even.shape
+    assert name == "snow" or (found == 90).all()
+
+
 @by_name
 def test_it_says_what_it_is(corruption):
     assert corruption.about.endswith(".")
@@ -91,7 +99,11 @@ GOOD = np.zeros((2, 16, 16, 1), np.uint8)
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"images": GOOD / 255}, "images must be uint8.*float64"),
+        ({"images": GOOD / 255}, "images must be uint8.*float64 from 0 to 0; floats in"),
+        ({"images": GOOD - 1.5}, "images must be uint8.*float64 from -1.5 to -1.5"),
+        ({"images": GOOD.astype(np.int64)}, "images must be uint8.*int64"),
+        ({"images": "fog.png"}, "images must be uint8.*<U7"),
+        ({"images": np.zeros((2, 16, 16, 4), np.uint8)}, r"1 or 3\], got \[2, 16, 16, 4\]"),
         ({"images": GOOD[..., 0]}, r"shape \[n, height, width, 1 or 3\], got \[2, 16, 16\]"),
         ({"images": np.moveaxis(np.zeros((2, 16, 16, 3), np.uint8), 3, 1)}, "channels come last"),
         ({"images": GOOD[:, :15]}, "16 to 512 pixels.*15 x 16"),

@@ -1,7 +1,6 @@
 """Canny's edge detector, for many images at once."""
 
 import numpy as np
-from scipy import ndimage
 
 from unbraid.compiled import compiled
 from unbraid.corruptions._filters import blurred
@@ -20,37 +19,70 @@ def edges(images: np.ndarray, sigma: float, low: float, high: float) -> np.ndarr
     padded = np.pad(both, ((0, 0), (margin, margin), (margin, margin)))[..., None]
     inner = slice(margin, -margin)
     smooth = blurred(padded, sigma)[:, inner, inner, 0]
-    smooth = smooth[:-1] / smooth[-1]  # what lies outside has no say
-    down, right = (
-        ndimage.correlate1d(ndimage.correlate1d(smooth, [-1, 0, 1], axis), [1, 2, 1], 3 - axis) for axis in (1, 2)
-    )
-    slope = np.sqrt(down**2 + right**2)
-    crests = np.zeros_like(slope)
-    _crests(down, right, slope, np.float32(low), crests)
-    plane = np.zeros((3, 3, 3), bool)
-    plane[1] = True  # neighbours lie in the same image
-    groups, count = ndimage.label(crests > 0, plane)
-    strong = np.zeros(count + 1, bool)
-    strong[groups[crests >= high]] = True
-    strong[0] = False
-    return np.asarray(strong[groups])
+    smooth = np.ascontiguousarray(smooth[:-1] / smooth[-1])  # what lies outside has no say
+    found = np.zeros(images.shape, np.uint8)
+    _crests(smooth, np.float32(low), np.float32(high), found)
+    _grow(found)
+    return found == 2
 
 
 @compiled
-def _crests(down: np.ndarray, right: np.ndarray, slope: np.ndarray, low: float, out: np.ndarray) -> None:
-    """Keep slopes not below those one step up and one step down the gradient, linear between the nearest pixels."""
-    for n in range(slope.shape[0]):
-        for i in range(1, slope.shape[1] - 1):
-            for j in range(1, slope.shape[2] - 1):
-                here, dy, dx = slope[n, i, j], down[n, i, j], right[n, i, j]
+def _crests(smooth: np.ndarray, low: float, high: float, out: np.ndarray) -> None:
+    """1 for slopes not below those one step up and one step down the gradient, linear between pixels; 2 above high.
+
+    The slope is Sobel's, with the outermost pixels repeated beyond the edge.
+    """
+    count, height, width = smooth.shape
+    down, right = np.empty((height, width), np.float32), np.empty((height, width), np.float32)
+    slope, two = np.empty((height, width), np.float32), np.float32(2)
+    tall, wide = np.empty(width + 2, np.float32), np.empty(width + 2, np.float32)
+    for n in range(count):
+        for i in range(height):
+            above, here, below = smooth[n, max(i - 1, 0)], smooth[n, i], smooth[n, min(i + 1, height - 1)]
+            for j in range(width):
+                tall[j + 1] = below[j] - above[j]
+                wide[j + 1] = above[j] + two * here[j] + below[j]
+            tall[0], tall[width + 1], wide[0], wide[width + 1] = tall[1], tall[width], wide[1], wide[width]
+            steep, flat, size = down[i], right[i], slope[i]
+            left, middle, end, begin, far = tall[:width], tall[1:], tall[2:], wide[:width], wide[2:]
+            for j in range(width):
+                dy, dx = left[j] + two * middle[j] + end[j], far[j] - begin[j]
+                steep[j], flat[j], size[j] = dy, dx, np.sqrt(dy * dy + dx * dx)
+        for i in range(1, height - 1):
+            for j in range(1, width - 1):
+                here = slope[i, j]
                 if here < low:
                     continue
+                dy, dx = down[i, j], right[i, j]
                 y, x = (1 if dy >= 0 else -1), (1 if dx >= 0 else -1)
                 if abs(dy) > abs(dx):
                     share, side_y, side_x = abs(dx) / abs(dy), y, 0
                 else:
                     share, side_y, side_x = abs(dy) / abs(dx), 0, x
-                ahead = slope[n, i + side_y, j + side_x] * (1 - share) + slope[n, i + y, j + x] * share
-                behind = slope[n, i - side_y, j - side_x] * (1 - share) + slope[n, i - y, j - x] * share
+                ahead = slope[i + side_y, j + side_x] * (1 - share) + slope[i + y, j + x] * share
+                behind = slope[i - side_y, j - side_x] * (1 - share) + slope[i - y, j - x] * share
                 if ahead <= here and behind <= here:
-                    out[n, i, j] = here
+                    out[n, i, j] = 2 if here >= high else 1
+
+
+@compiled
+def _grow(found: np.ndarray) -> None:
+    """Every 1 that touches a 2, directly or through others, becomes a 2. Nothing lies on the outermost pixels."""
+    count, height, width = found.shape
+    waiting = np.empty((height * width, 2), np.int64)
+    for n in range(count):
+        crest, held = found[n], 0
+        for i in range(height):
+            for j in range(width):
+                if crest[i, j] == 2:
+                    waiting[held, 0], waiting[held, 1] = i, j
+                    held += 1
+        while held:
+            held -= 1
+            i, j = waiting[held, 0], waiting[held, 1]
+            for y in range(i - 1, i + 2):
+                for x in range(j - 1, j + 2):
+                    if crest[y, x] == 1:
+                        crest[y, x] = 2
+                        waiting[held, 0], waiting[held, 1] = y, x
+                        held += 1

@@ -86,8 +86,9 @@ def _rounded(found: np.ndarray, out: np.ndarray, wrong: np.ndarray) -> None:
 def _checked(images: np.ndarray) -> np.ndarray:
     images = np.asarray(images)
     if images.dtype != np.uint8:
+        span = f" from {images.min():.3g} to {images.max():.3g}" if images.size and images.dtype.kind in "fiu" else ""
         raise UsageError(
-            f"images must be uint8 in 0..255, got {images.dtype}; "
+            f"images must be uint8 in 0..255, got {images.dtype}{span}; "
             "floats in [0,1] become so by (images * 255).round().astype('uint8')"
         )
     if images.ndim != 4 or images.shape[3] not in (1, 3):

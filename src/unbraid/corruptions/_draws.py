@@ -8,20 +8,26 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from unbraid.data import Purpose
+from unbraid.compiled import compiled
+from unbraid.data import Purpose, hash_bits
 
-__all__ = ["Draws", "bits", "draws_of", "each", "normal_table", "normals", "uniforms"]
+__all__ = ["Draws", "bits", "draws_of", "each", "integers", "normal_table", "normals", "uniforms"]
 
-Draws = Sequence[np.random.Generator]
-"""One generator per image."""
+_STEP = np.uint64(0x9E3779B97F4A7C15)
+_FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
-class _Drawn(Sequence[np.random.Generator]):
-    """The generators, made when the first is asked for: what draws nothing does not wait for them."""
+class Draws(Sequence[np.random.Generator]):
+    """One generator per image; and one stream of hashed numbers each, of which millions cost as little as a copy.
 
-    def __init__(self, key: np.ndarray, counters: np.ndarray):
-        self._key, self._counters = key, counters
+    The generators are made when the first is asked for: what draws nothing, or by the functions of this module alone,
+    does not wait for them.
+    """
+
+    def __init__(self, key: np.ndarray, counters: np.ndarray, keys: np.ndarray):
+        self._key, self._counters, self._keys = key, counters, keys
         self._made: list[np.random.Generator] | None = None
+        self._taken = 0
 
     def __len__(self) -> int:
         return len(self._counters)
@@ -32,36 +38,56 @@ class _Drawn(Sequence[np.random.Generator]):
             self._made = [np.random.Generator(bit_generator) for bit_generator in pairs]
         return self._made[place]
 
+    def words(self, count: int) -> np.ndarray:
+        """The next ``count`` words of 64 bits of each image's stream, uint64 [n, count]."""
+        out = np.empty((len(self), count), np.uint64)
+        _fill(self._keys + np.array([self._taken], np.uint64) * _STEP, out)
+        self._taken += count
+        return out
+
 
 def draws_of(seed: int, name: str, severity: int, indices: np.ndarray, again: int = 0) -> Draws:
-    """The generator of each image; ``again`` is how often the same step was done to it before.
+    """What is drawn for each image; ``again`` is how often the same step was done to it before.
 
     Philox counts in four words: the draws in the first, the image, the severity and the name of the corruption in the
-    others, so that no two of them share a number and batches, shards and machines agree.
+    others, so that no two of them share a number and batches, shards and machines agree. The stream of hashed numbers
+    begins at a hash of the same.
     """
-    key = np.array([seed, Purpose.CORRUPTED], dtype=np.uint64)
     code = int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "little")
+    key = np.array([seed, Purpose.CORRUPTED], dtype=np.uint64)
     counters = np.zeros((len(indices), 4), dtype=np.uint64)
     counters[:, 1], counters[:, 2], counters[:, 3] = indices, severity + (again << 32), code
-    return _Drawn(key, counters)
+    begin = hash_bits(counters[:, 1], [seed, int(Purpose.CORRUPTED), severity, again, code])
+    return Draws(key, counters, begin)
+
+
+@compiled
+def _fill(keys: np.ndarray, out: np.ndarray) -> None:
+    """The generator splitmix64 (Steele et al., 2014): word i is a hash of the key plus i + 1 steps."""
+    for n in range(len(keys)):
+        key, row = keys[n], out[n]
+        for i in range(len(row)):
+            word = key + np.uint64(i + 1) * _STEP
+            word = (word ^ (word >> np.uint64(30))) * _FIRST
+            word = (word ^ (word >> np.uint64(27))) * _SECOND
+            row[i] = word ^ (word >> np.uint64(31))
 
 
 def each(draws: Draws, low: float, high: float) -> np.ndarray:
-    """One uniform number per image, [n]."""
-    return np.array([rng.uniform(low, high) for rng in draws])
+    """One uniform number per image, float64 [n]."""
+    return low + (high - low) * (draws.words(1)[:, 0] >> np.uint64(11)) / 2.0**53
 
 
 def bits(draws: Draws, *shape: int) -> np.ndarray:
-    """Sixteen random bits for each number of each image, uint16 [n, *shape].
-
-    A byte of an image shows no more than that, and they cost a tenth of a normal number.
-    """
+    """Sixteen random bits for each number of each image, uint16 [n, *shape]: a byte of an image shows no more."""
     size = int(np.prod(shape))
-    words = -(-size // 4)
-    out = np.empty((len(draws), 4 * words), np.dtype("<u2"))
-    for rng, row in zip(draws, out, strict=True):
-        row[:] = rng.bit_generator.random_raw(words).astype("<u8", copy=False).view("<u2")
-    return out[:, :size].reshape(len(draws), *shape)
+    found = draws.words(-(-size // 4)).astype("<u8", copy=False).view("<u2")
+    return np.ascontiguousarray(found[:, :size]).reshape(len(draws), *shape)
+
+
+def integers(draws: Draws, low: int, high: int, *shape: int) -> np.ndarray:
+    """Whole numbers from ``low`` to ``high - 1``, int64 [n, *shape]; of hundreds of values all are equally likely."""
+    return low + (bits(draws, *shape).astype(np.int64) * (high - low) >> 16)
 
 
 @cache

@@ -1,13 +1,11 @@
 """Digital: contrast, elastic warping, pixelation, JPEG and saturation."""
 
-from io import BytesIO
-
 import numpy as np
-from PIL import Image
 
 from unbraid.compiled import compiled
-from unbraid.corruptions._draws import Draws
-from unbraid.corruptions._filters import bilinear, scaled, unit
+from unbraid.corruptions._draws import Draws, uniforms
+from unbraid.corruptions._filters import bilinear, scaled
+from unbraid.corruptions._jpeg import round_trip
 from unbraid.corruptions._registry import register
 from unbraid.corruptions._smooth import smooth_fields
 
@@ -18,27 +16,32 @@ __all__ = ["contrast", "elastic_transform", "jpeg_compression", "pixelate", "sat
 def contrast(images: np.ndarray, _draws: Draws, factor: float) -> np.ndarray:
     """Every number drawn towards the mean of its channel."""
     out = np.empty_like(images)
-    _flatten(images, factor, out)
+    _flatten(images.reshape(len(images), -1), images.shape[3], factor, out.reshape(len(images), -1))
     return out
 
 
 @compiled
-def _flatten(images: np.ndarray, factor: float, out: np.ndarray) -> None:
-    count, height, width, channels = images.shape
-    shades = np.empty((channels, 256), np.uint8)
-    for n in range(count):
+def _flatten(images: np.ndarray, channels: int, factor: float, out: np.ndarray) -> None:
+    """A mean per channel, and every number drawn to it."""
+    share = np.float32(factor)
+    pixels = images.shape[1] // channels
+    add = np.empty(channels, np.float32)
+    for n in range(images.shape[0]):
+        source, target = images[n], out[n]
         for c in range(channels):
-            total = 0
-            for i in range(height):
-                for j in range(width):
-                    total += images[n, i, j, c]
-            mean = total / (height * width)
-            for shade in range(256):
-                shades[c, shade] = np.uint8((shade - mean) * factor + mean + 0.5)
-        for i in range(height):
-            for j in range(width):
-                for c in range(channels):
-                    out[n, i, j, c] = shades[c, images[n, i, j, c]]
+            part, total = source[c:], 0
+            for i in range(pixels):
+                total += part[i * channels]
+            add[c] = total / pixels * (1 - factor) + 0.5
+        if channels == 1:
+            for i in range(pixels):
+                target[i] = np.uint8(np.float32(source[i]) * share + add[0])
+        else:
+            red, green, blue = add[0], add[1], add[2]
+            for i in range(pixels):
+                target[3 * i] = np.uint8(np.float32(source[3 * i]) * share + red)
+                target[3 * i + 1] = np.uint8(np.float32(source[3 * i + 1]) * share + green)
+                target[3 * i + 2] = np.uint8(np.float32(source[3 * i + 2]) * share + blue)
 
 
 _UNIT = 244 / 224
@@ -57,16 +60,15 @@ def elastic_transform(
     """Three corners moved at random, then every point by a smooth random field."""
     _, height, width, _ = images.shape
     side = min(height, width) * _UNIT
-    corners = np.stack([rng.uniform(-jitter * side, jitter * side, (3, 2)) for rng in draws])
+    corners = jitter * side * (2 * uniforms(draws, 3, 2) - 1)
     moves = amplitude * side * smooth_fields(draws, height, width, smoothness * side)  # [n, 2, h, w]
     down = np.arange(height, dtype=np.float32)[:, None] + moves[:, 0]
     right = np.arange(width, dtype=np.float32) + moves[:, 1]
     back = _affine(corners, height, width)[:, :, :, None, None]
     return bilinear(
-        unit(images),
+        images,
         back[:, 0, 0] * down + back[:, 0, 1] * right + back[:, 0, 2],
         back[:, 1, 0] * down + back[:, 1, 1] * right + back[:, 1, 2],
-        "mirrored",
     )
 
 
@@ -84,8 +86,10 @@ def _affine(moves: np.ndarray, height: int, width: int) -> np.ndarray:
 def pixelate(images: np.ndarray, _draws: Draws, share: float) -> np.ndarray:
     """Blocks of pixels replaced by their mean."""
     block = 1 + scaled(1 / share - 1, images)
+    n, height, width, channels = images.shape
     out = np.empty_like(images)
-    _average(images, *_boxes(images.shape[1], block), *_boxes(images.shape[2], block), out)
+    flat = (array.reshape(n, height, width * channels) for array in (images, out))
+    _average(next(flat), *_boxes(height, block), *_boxes(width, block), channels, next(flat))
     return out
 
 
@@ -106,38 +110,52 @@ def _average(
     row_of: np.ndarray,
     columns: np.ndarray,
     column_of: np.ndarray,
+    channels: int,
     out: np.ndarray,
 ) -> None:
-    count, height, width, channels = images.shape
-    means = np.empty((len(columns) - 1, channels), np.uint8)
+    """Boxes of a row at a time: rows added up, then their columns, and the row copied as often as it is shown."""
+    count, height, length = images.shape
+    boxes = len(columns) - 1
+    sums, means = np.empty(length, np.int32), np.empty(boxes * channels, np.uint8)
     for n in range(count):
         done = -1
         for i in range(height):
-            box = row_of[i]
-            if box != done:
-                for k in range(len(columns) - 1):
-                    size = (rows[box + 1] - rows[box]) * (columns[k + 1] - columns[k])
-                    for c in range(channels):
-                        total = 0
-                        for y in range(rows[box], rows[box + 1]):
-                            for x in range(columns[k], columns[k + 1]):
-                                total += images[n, y, x, c]
-                        means[k, c] = np.uint8(total / size + 0.5)
-                done = box
-            for j in range(width):
+            box, target = row_of[i], out[n, i]
+            if box == done:
+                before = out[n, i - 1]
+                for j in range(length):
+                    target[j] = before[j]
+                continue
+            first, last = images[n, rows[box]], rows[box + 1]
+            for j in range(length):
+                sums[j] = first[j]
+            for y in range(rows[box] + 1, last):
+                more = images[n, y]
+                for j in range(length):
+                    sums[j] += more[j]
+            tall = last - rows[box]
+            for k in range(boxes):
+                begin, end = columns[k], columns[k + 1]
+                share = np.float32(1) / np.float32(tall * (end - begin))
                 for c in range(channels):
-                    out[n, i, j, c] = means[column_of[j], c]
+                    total = np.int32(0)
+                    for x in range(begin * channels + c, end * channels + c, channels):
+                        total += sums[x]
+                    means[k * channels + c] = np.uint8(np.float32(total) * share + np.float32(0.5))
+            if channels == 3:
+                for j in range(len(column_of)):
+                    k = 3 * column_of[j]
+                    target[3 * j], target[3 * j + 1], target[3 * j + 2] = means[k], means[k + 1], means[k + 2]
+            else:
+                for j in range(len(column_of)):
+                    target[j] = means[column_of[j]]
+            done = box
 
 
 @register("jpeg_compression", "digital", (25, 18, 15, 10, 7), suite="imagenet-c")
 def jpeg_compression(images: np.ndarray, _draws: Draws, quality: int) -> np.ndarray:
     """Saved as a JPEG file of low quality and read again."""
-    out = np.empty_like(images)
-    for image, target in zip(images, out, strict=True):
-        file = BytesIO()
-        Image.fromarray(image if image.shape[2] == 3 else image[:, :, 0]).save(file, "JPEG", quality=quality)
-        target[:] = np.asarray(Image.open(file)).reshape(target.shape)
-    return out
+    return round_trip(images, quality)
 
 
 @register(
@@ -148,17 +166,21 @@ def saturate(images: np.ndarray, _draws: Draws, factor: float, more: float) -> n
     if images.shape[3] == 1:
         return images
     out = np.empty_like(images)
-    _saturate(images.reshape(-1, 3), np.float32(factor), np.float32(more), out.reshape(-1, 3))
+    _saturate(images.reshape(-1), np.float32(factor), np.float32(more), out.reshape(-1))
     return out
 
 
 @compiled
 def _saturate(pixels: np.ndarray, factor: float, more: float, out: np.ndarray) -> None:
     """Distances from the value are stretched in proportion to the saturation, which keeps the hue."""
-    for i in range(len(pixels)):
-        value, least = np.float32(pixels[i].max()), np.float32(pixels[i].min())
+    zero, one, half = np.float32(0), np.float32(1), np.float32(0.5)
+    for i in range(len(pixels) // 3):
+        red, green, blue = np.float32(pixels[3 * i]), np.float32(pixels[3 * i + 1]), np.float32(pixels[3 * i + 2])
+        value, least = max(max(red, green), blue), min(min(red, green), blue)
         chroma = value - least
-        after = min(max(chroma / max(value, np.float32(1)) * factor + more, np.float32(0)), np.float32(1))
-        for c in range(3):
-            depth = (value - pixels[i, c]) / chroma if chroma > 0 else np.float32(c > 0)  # no hue counts as red
-            out[i, c] = np.uint8(value * (1 - after * depth) + np.float32(0.5))
+        after = min(max(chroma / max(value, one) * factor + more, zero), one)
+        stretch = value * after / max(chroma, one)
+        grey = stretch if chroma == zero else zero  # no hue counts as red
+        out[3 * i] = np.uint8(value - (value - red) * stretch + half)
+        out[3 * i + 1] = np.uint8(value - (value - green) * stretch - grey + half)
+        out[3 * i + 2] = np.uint8(value - (value - blue) * stretch - grey + half)

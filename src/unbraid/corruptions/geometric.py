@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from unbraid.compiled import compiled
 from unbraid.corruptions._draws import Draws, bits
-from unbraid.corruptions._filters import bilinear, unit
 from unbraid.corruptions._registry import register
 
 __all__ = ["rotate", "scale", "shear", "translate"]
@@ -50,8 +50,37 @@ def _signs(draws: Draws, count: int) -> np.ndarray:
 
 def _mapped(images: np.ndarray, yy: np.ndarray, yx: np.ndarray, xy: np.ndarray, xx: np.ndarray) -> np.ndarray:
     """Each image read at ``(yy * down + yx * right, xy * down + xx * right)`` from its centre; black outside."""
-    height, width = images.shape[1:3]
-    centre_y, centre_x = (height - 1) / 2, (width - 1) / 2
-    down, right = np.arange(height)[:, None] - centre_y, np.arange(width)[None, :] - centre_x
-    yy, yx, xy, xx = (entry[:, None, None] for entry in (yy, yx, xy, xx))
-    return bilinear(unit(images), yy * down + yx * right + centre_y, xy * down + xx * right + centre_x)
+    out = np.empty_like(images)
+    _read_along(images, np.stack([yy, yx, xy, xx], axis=1).astype(np.float32), out)
+    return out
+
+
+@compiled
+def _read_along(images: np.ndarray, maps: np.ndarray, out: np.ndarray) -> None:
+    """Linear between pixels; each neighbour that lies outside counts as black."""
+    count, height, width, channels = images.shape
+    one, half = np.float32(1), np.float32(0.5)
+    middle_y, middle_x = np.float32((height - 1) / 2), np.float32((width - 1) / 2)
+    for n in range(count):
+        image = images[n]
+        yy, yx, xy, xx = maps[n, 0], maps[n, 1], maps[n, 2], maps[n, 3]
+        for i in range(height):
+            down = np.float32(i) - middle_y
+            for j in range(width):
+                right = np.float32(j) - middle_x
+                y, x = yy * down + yx * right + middle_y, xy * down + xx * right + middle_x
+                top, left = int(np.floor(y)), int(np.floor(x))
+                dy, dx = y - np.float32(top), x - np.float32(left)
+                upper, lower = 0 <= top < height, -1 <= top < height - 1
+                before, after = 0 <= left < width, -1 <= left < width - 1
+                for c in range(channels):
+                    found = half
+                    if upper and before:
+                        found += (one - dy) * (one - dx) * np.float32(image[top, left, c])
+                    if upper and after:
+                        found += (one - dy) * dx * np.float32(image[top, left + 1, c])
+                    if lower and before:
+                        found += dy * (one - dx) * np.float32(image[top + 1, left, c])
+                    if lower and after:
+                        found += dy * dx * np.float32(image[top + 1, left + 1, c])
+                    out[n, i, j, c] = np.uint8(found)

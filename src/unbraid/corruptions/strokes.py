@@ -4,7 +4,7 @@ import numpy as np
 
 from unbraid.compiled import compiled
 from unbraid.corruptions._canny import edges
-from unbraid.corruptions._draws import Draws
+from unbraid.corruptions._draws import Draws, integers
 from unbraid.corruptions._filters import unit
 from unbraid.corruptions._registry import register
 
@@ -28,9 +28,8 @@ def stripe(images: np.ndarray, _draws: Draws) -> np.ndarray:
 def dotted_line(images: np.ndarray, draws: Draws) -> np.ndarray:
     """A dotted line from the left to the right edge."""
     lines = np.zeros((len(draws), 1, 4))
-    for line, rng in zip(lines, draws, strict=True):
-        start, end = rng.integers(0, _SIDE - 1, 2)
-        line[0] = 0, start, _SIDE - 1, end
+    lines[:, 0, 1::2] = integers(draws, 0, _SIDE - 1, 2)
+    lines[:, 0, 2] = _SIDE - 1
     pen = _drawn(lines, *images.shape[1:3])
     columns = np.arange(images.shape[2]) * _SIDE // images.shape[2]
     pen[:, :, columns // 2 % 2 == 0] = 0
@@ -40,21 +39,21 @@ def dotted_line(images: np.ndarray, draws: Draws) -> np.ndarray:
 @register("zigzag", "strokes", suite="mnist-c")
 def zigzag(images: np.ndarray, draws: Draws) -> np.ndarray:
     """A zigzag along a line from left to right."""
-    lines = np.stack([_zigzag(int(rng.integers(0, _SIDE - 1)), int(rng.integers(-5, 5))) for rng in draws])
+    lines = _zigzag(integers(draws, 0, _SIDE - 1, 1), integers(draws, -5, 5, 1))
     return unit(images) + _drawn(lines, *images.shape[1:3])[..., None]
 
 
-def _zigzag(row: int, rise: int) -> np.ndarray:
-    """Strokes [k,4] from column 2 to 25: corners two above and two below the line, four apart along it."""
+def _zigzag(row: np.ndarray, rise: np.ndarray) -> np.ndarray:
+    """Strokes [n,k,4] from column 2 to 25: corners two above and two below the line, four apart along it."""
     first, last, height = 2.0, 25.0, 2.0
-    slope = np.arctan(rise / (last - first))
+    slope = np.arctan(rise / (last - first))  # [n, 1]
     length = (last - first) / np.cos(slope)
-    along = np.array([0.0, *np.arange(2.0, 24.0, 4.0), length])
-    across = height * np.array([0.0, 1, -1, 1, -1, 1, -1, 0])
-    across[-1] = across[-2] * (1 - (length - along[-2]) / 2)  # the last stroke ends before it meets the line
+    along = np.hstack([np.tile([0.0, *np.arange(2.0, 24.0, 4.0)], (len(row), 1)), length])
+    across = height * np.tile([0.0, 1, -1, 1, -1, 1, -1, 0], (len(row), 1))
+    across[:, -1] = across[:, -2] * (1 - (length[:, 0] - along[:, -2]) / 2)  # it ends before it meets the line
     columns = first + along * np.cos(slope) - across * np.sin(slope)
     rows = row + along * np.sin(slope) + across * np.cos(slope)
-    return np.stack([columns[:-1], rows[:-1], columns[1:], rows[1:]], axis=1)
+    return np.stack([columns[:, :-1], rows[:, :-1], columns[:, 1:], rows[:, 1:]], axis=2)
 
 
 def _drawn(lines: np.ndarray, height: int, width: int) -> np.ndarray:

@@ -4,6 +4,7 @@ from unbraid.data.dataset import Card, Dataset, FactorDataset, ImageDataset, Lab
 from unbraid.data.files.dsprites_file import compare_dsprites
 from unbraid.data.files.folder import from_folder
 from unbraid.data.files.store import ImageStore, render_store, store_file
+from unbraid.data.hashing import hash_bits
 from unbraid.data.motion.laplace import GeneralizedLaplace, latent_pairs
 from unbraid.data.motion.pairs import PairStream, SequenceStream
 from unbraid.data.motion.tracks import TrackDataset, Tracks, ranks
@@ -97,6 +98,7 @@ __all__ = [
     "from_vectors",
     "get_stream",
     "grid_hash",
+    "hash_bits",
     "is_path",
     "latent_pairs",
     "linear_map",
