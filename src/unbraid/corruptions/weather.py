@@ -90,7 +90,7 @@ def _whiten(images: np.ndarray, flakes: np.ndarray, mix: float, colour: bool, ou
 
 @register("frost", "weather", ((1.0, 0.4), (0.8, 0.6), (0.7, 0.7), (0.65, 0.7), (0.6, 0.75)), suite="imagenet-c")
 def frost(images: np.ndarray, draws: Draws, image: float, ice: float) -> np.ndarray:
-    """Ice crystals on the lens, from a fractal with sharp ridges instead of a photograph."""
+    """Feathers of ice on the lens, drawn anew for each image instead of a photograph."""
     tint = _ICE if images.shape[3] == 3 else np.ones(1, np.float32)
     keep, add = np.full(len(images), image), np.tile(255 * ice * tint, (len(images), 1))
     return _over(images, frosty(draws, *images.shape[1:3]), keep, add)
