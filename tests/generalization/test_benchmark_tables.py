@@ -176,7 +176,9 @@ def test_runs_that_were_asked_about_other_images_are_refused(runs, tmp_path):
 def test_presets_hold_the_published_rows():
     small, paper = read_benchmark("small"), read_benchmark("paper")
     assert len(small) == 2 * 4 * 9 * 3
-    assert set(BENCHMARKS) == {"smoke", "small", "paper", "ablation-training", "ablation-augmentation"}
+    halves = {"small-dsprites", "small-rooms"}
+    assert set(BENCHMARKS) == {"smoke", "small", *halves, "paper", "ablation-training", "ablation-augmentation"}
+    assert sum(len(read_benchmark(name)) for name in halves) == len(read_benchmark("small")) == 216
     rows = {model_of(spec).published for spec in paper}
     assert rows == set(published_models()) - set(left_out(paper))
     assert left_out(paper) == ["RN50 (ImageNet-21k)", "RN101 (ImageNet-21k)", "DenseNet (ImageNet-1k)"]
