@@ -20,6 +20,8 @@ A study file::
     rate = [1, 6]
     [[objectives.slow-vae]]
     gamma = [1, 100]
+    after = "slow-vae"             # fine-tuning: begins from the run of the first setting of this objective, same seed
+    parts = ["encoder", "decoder"] # with the weights of these parts of its model; "net" unless told otherwise
 
     [options]                      # options of all objectives
     latents = 10
@@ -94,7 +96,7 @@ def parse_study(text: str, source: str, *, default_name: str = "study") -> Study
     for key in OWN:
         if key in common and key in table:
             raise UsageError(f"{source}: {key} is given twice, for the study and under [options]; keep the first")
-    settings = tuple(_settings(table["objectives"], common, source))
+    settings = _placed(tuple(_settings(table["objectives"], common, source)), source)
     _check_own(table, settings, source)
     nets: tuple[str | None, ...] = (None,)
     if "net" in table:
@@ -142,6 +144,13 @@ def _settings(given: Any, common: Mapping[str, Any], source: str) -> Iterable[Se
 
 def _own_settings(cls: type[objectives.Objective], options: dict[str, Any], source: str, key: str) -> Iterable[Setting]:
     """The settings of one table of an objective: its sweep, with every network that it names."""
+    begin = options.pop("after", None)
+    after: Any = None if begin is None else _After(a_text(begin, source, f"{key}.after"))
+    if "parts" in options and after is None:
+        raise UsageError(
+            f"{source}: {key}.parts: of which run? Name the objective to begin from, too: after = {cls.name!r}"
+        )
+    parts = () if after is None else texts(options.pop("parts", ["net"]), source, f"{key}.parts")
     nets = texts(options.pop("net"), source, f"{key}.net") if "net" in options else (None,)
     steps, batch_size = (
         whole(options.pop(name), source, f"{key}.{name}") if name in options else None for name in OWN[1:]
@@ -150,7 +159,31 @@ def _own_settings(cls: type[objectives.Objective], options: dict[str, Any], sour
         if net is not None:
             _make(cls.name, {"net": net}, source, f"{key}.net")
         for setting in _sweep(cls, options, source, key):
-            yield replace(setting, net=net, steps=steps, batch_size=batch_size)
+            yield replace(setting, net=net, steps=steps, batch_size=batch_size, after=after, parts=parts)
+
+
+class _After(str):
+    """The objective whose first setting a run begins from, until its place is known."""
+
+
+def _placed(settings: tuple[Setting, ...], source: str) -> tuple[Setting, ...]:
+    """The settings with the places of those they begin from."""
+    first = {setting.objective: place for place, setting in reversed(list(enumerate(settings)))}
+    placed = []
+    for place, setting in enumerate(settings):
+        if isinstance(setting.after, _After):
+            key = f"objectives.{setting.objective}.after"
+            if setting.after not in first:
+                raise UsageError(f"{source}: {key}: {unknown_name('objective of this study', setting.after, first)}")
+            begin = first[setting.after]
+            if begin == place or settings[begin].after is not None:
+                raise UsageError(
+                    f"{source}: {key} = {setting.after!r} is the first setting of that objective, which must begin by "
+                    "itself; put one without after before it"
+                )
+            setting = replace(setting, after=begin)
+        placed.append(setting)
+    return tuple(placed)
 
 
 def _check_own(table: Mapping[str, Any], settings: Iterable[Setting], source: str) -> None:

@@ -75,9 +75,14 @@ class Setting:
     net: str | None = None
     steps: int | None = None
     batch_size: int | None = None
+    after: int | None = None
+    """The number of the setting whose run on the same data, with the same seed, a run begins from."""
+    parts: tuple[str, ...] = ()
+    """Which parts of that run's model it takes."""
 
     def to_json(self) -> dict[str, Any]:
         own = {key: value for key in OWN if (value := getattr(self, key)) is not None}
+        own |= {} if self.after is None else {"after": self.after, "parts": list(self.parts)}
         asked = {"objective": self.objective, "options": _plain(self.options)}
         return {**asked, "parameter": self.parameter, "strength": self.strength, **own}
 
@@ -97,6 +102,9 @@ class RunSpec:
     steps: int
     batch_size: int
     precision: str = "auto"
+    after: int | None = None
+    """The index of the run it begins from."""
+    parts: tuple[str, ...] = ()
 
     @property
     def data_set(self) -> str:
@@ -134,6 +142,8 @@ _FORM = {
             "net?": str,
             "steps?": int,
             "batch_size?": int,
+            "after?": int,
+            "parts?": [str],
         }
     ],
     "seeds": [int],
@@ -190,6 +200,8 @@ class Study:
             setting.steps or self.steps[steps],
             setting.batch_size or self.batch_size,
             self.precision,
+            None if setting.after is None else index - (setting_number - setting.after) * len(self.seeds),
+            setting.parts,
         )
 
     def each(self, key: Literal["net", "steps", "batch_size"]) -> list[Any]:
@@ -235,7 +247,7 @@ def _setting(record: Mapping[str, Any], nets: Sequence[str | None] | None) -> Se
     options = dict(record["options"])
     earlier = options.pop("net", None)
     own = {"net": earlier} if earlier is not None and not any(nets or ()) else {}
-    return Setting(**{**own, **record, "options": options})
+    return Setting(**{**own, **record, "options": options, "parts": tuple(record.get("parts", ()))})
 
 
 def split_data(text: str) -> tuple[str, str]:

@@ -27,6 +27,7 @@ __all__ = ["Coverage", "Stage", "coverage", "run_study"]
 
 Stage = Literal["train", "evaluate"]
 
+READY = ("trained", "evaluated")
 POLL = 0.5
 """Seconds between two looks at runs that another process is at."""
 
@@ -172,6 +173,16 @@ class _Runner:
         stage = self._next(state) if state != "failed" else None
         if stage is None:
             self._close(index, failed=state == "failed")
+            return True
+        begin = self.folder.study[index].after
+        if stage == "train" and begin is not None and (before := self.folder.progress(begin)) not in READY:
+            if self.folder.state(begin) != "failed" and (before == "started" or begin in self.left):
+                return False  # it is its turn first
+            words = f"run {begin:05d}, which it begins from, has not been trained"
+            self.folder.record_failure(index, stage, f"{words}; train that one, then --retry-failed", "")
+            self.display.tell(f"run {index:05d} cannot begin: {words}")
+            self.left[index] -= 1
+            self._close(index, failed=True)
             return True
         function = f"unbraid.study.stages:{stage}_index"
         arguments = {"folder": str(self.folder.path.absolute()), "index": index}

@@ -39,6 +39,8 @@ def train_index(folder: str, index: int) -> Result:
             batch_size=batch_size_of(spec, objective),
             precision=spec.precision,
             progress="none",
+            start=None if spec.after is None else study.run(spec.after),
+            parts=spec.parts,
         )
         return "done" if run.finished else "stopped"
 
