@@ -1,0 +1,61 @@
+"""The committed benchmark: its page and its words follow from its tables."""
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from unbraid.study.generalization import beside_published, judge_findings, judge_statements, read_tables
+
+HERE = Path(__file__).parents[2] / "docs" / "studies" / "generalization"
+
+
+@pytest.fixture(scope="module")
+def found():
+    return read_tables(HERE / "dsprites-90" / "tables", "small-dsprites")
+
+
+def test_verdicts_of_the_page_are_those_of_its_tables(found):
+    text = (HERE / "dsprites-90" / "report.md").read_text(encoding="utf-8")
+    verdicts = [*judge_findings(found), *judge_statements(found)]
+    assert len(found.scores) == 108
+    for one in verdicts:
+        assert f"{one.verdict.sentence.replace('|', '/')} |" in text
+    for row in beside_published(found).iter_rows(named=True):
+        assert f"{row['mean']:.1f} ± {row['sd']:.1f}".replace("-", "−") in text
+
+
+def test_the_words_about_it_are_true(found):
+    words = {one.name: one.verdict for one in judge_findings(found)}
+    said = [(name, words[name].word) for name in ("a", "b", "c", "d1", "d2")]
+    told = ["holds", "holds", "does not hold", "undecided", "holds"]
+    assert said == list(zip(("a", "b", "c", "d1", "d2"), told, strict=True))
+    cnn = dict(beside_published(found).filter(model="CNN").select("split", "mean").rows())
+    order = ("random", "interpolation", "extrapolation", "composition")
+    assert [round(cnn[split]) for split in order] == [97, 98, 70, 20]
+    alone = found.modularity.filter(split="extrapolation").group_by("model").agg(pl.col("ood", "id").mean())
+    assert alone["ood"].mean() == pytest.approx(0.19, abs=0.005)
+    assert alone["id"].mean() == pytest.approx(0.73, abs=0.005)
+    towards = found.towards.filter(pl.col("split") == "extrapolation", pl.col("kind") != "read-out")
+    for column, share in (("below", 0.88), ("inside", 0.42)):
+        assert np.average(towards[column], weights=towards["images"]) == pytest.approx(share, abs=0.005)
+    leave = towards.group_by("model").agg(pl.col("inside").mean()).filter(pl.col("inside") < 0.4)["model"]
+    assert set(leave) == {"CNN", "Rotation-EQ", "Spatial Transformer"}
+    pairs = found.similarity.filter(pl.col("first") < pl.col("second"))
+    means = pairs.group_by("first", "second").agg(pl.col("pooled").mean())
+    truth = (pl.col("first") == "truth") | (pl.col("second") == "truth")
+    assert means.filter(~truth)["pooled"].mean() == pytest.approx(0.48, abs=0.005)
+    assert means.filter(truth)["pooled"].mean() == pytest.approx(0.01, abs=0.005)
+    assert words["d1"].numbers["Spearman"] == pytest.approx(-0.01, abs=0.005)
+    assert words["d2"].numbers["mean lead"] == pytest.approx(-0.28, abs=0.005)
+    dci = found.scores.drop_nulls("dci").group_by("model", "split").agg(pl.col("dci").mean())
+    assert dci.filter(model="BetaVAE")["dci"].max() < 0.21
+    assert dci.filter(pl.col("model") != "BetaVAE")["dci"].min() > 0.3
+    failed = found.scores.filter(pl.col("r2_train") < 0.2)
+    assert sorted(failed.select("model", "split").rows()) == [
+        ("Rotation-EQ", split) for split in ("composition", "interpolation", "random")
+    ]
+    beyond = found.scores.filter(split="extrapolation").group_by("model").agg(pl.col("r2").mean()).sort("r2")
+    assert beyond["model"][-1] == "Rotation-EQ"
+    assert round(100 * beyond["r2"][-1]) == 77
