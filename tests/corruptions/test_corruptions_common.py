@@ -135,6 +135,8 @@ def test_an_own_corruption_that_gives_nonsense_is_named():
         corrupt(GOOD, own("flat", lambda images, _draws: images[0]))
     with pytest.raises(UsageError, match="own/nan gave numbers that are not finite"):
         corrupt(GOOD, own("nan", lambda images, _draws: np.full(images.shape, np.nan)))
+    with pytest.raises(UsageError, match=r"own/wide must give back uint8, or floats in \[0,1\], got int64"):
+        corrupt(GOOD, own("wide", lambda images, _draws: np.clip(images.astype(np.int64) + 10, 0, 255)))
     with pytest.raises(UsageError, match="settings of the corruption 'none' are empty"):
         register("none", "digital", [])
 

@@ -33,6 +33,7 @@ def short_cnn():
 
     @predictors.register("short-cnn")
     def short(shape: tuple[int, ...], outputs: int) -> nn.Module:
+        """The CNN with fewer layers, for 32 x 32 pixels."""
         widths = (shape[2], 32, 32, 64)
         halvings = [part for a, b in pairwise(widths) for part in (nn.Conv2d(a, b, 4, 2, 1), nn.ReLU())]
         return nn.Sequential(*halvings, nn.Conv2d(64, 128, 4), nn.ReLU(), nn.Flatten(), nn.Linear(128, outputs))

@@ -123,6 +123,7 @@ def test_what_attacks_clip_to():
     [
         ({"delta": torch.zeros(2, 5)}, r"one shape \[n, ...\], got \[2, 4\] and \[2, 5\]"),
         ({"delta": torch.tensor([[0.0, float("nan"), 0, 0]] * 2)}, "delta must be finite"),
+        ({"images": torch.tensor([[0.0, float("nan"), 0, 0]] * 2)}, "images must lie between 0.0 and 1.0"),
         ({"images": torch.full((2, 4), 1.5)}, "images must lie between 0.0 and 1.0, got 1.5 to 1.5"),
         ({"images": torch.zeros(2, 4, dtype=torch.int64)}, "must be floats, got torch.int64"),
         ({"eps": -1.0}, "eps must be numbers that are not negative, got -1.0"),

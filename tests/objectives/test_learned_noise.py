@@ -94,3 +94,12 @@ def test_what_cannot_be_trained_is_refused(change, message):
     given = {"generator": NoiseGenerator(1), "classify": brightness, "batches": batches(1), "eps": 1.0, "steps": 2}
     with pytest.raises(UsageError, match=message):
         train_generator(**{**given, **change})
+
+
+def test_a_network_in_training_mode_stays_as_it_is():
+    network = torch.nn.Sequential(torch.nn.BatchNorm2d(1), torch.nn.Flatten(), torch.nn.Linear(64, 2))
+    before = {name: value.clone() for name, value in network.state_dict().items()}
+    train_generator(NoiseGenerator(1), network, batches(), 1.0, steps=2)
+    assert all(torch.equal(value, before[name]) for name, value in network.state_dict().items())
+    assert network.training
+    assert all(weight.requires_grad and weight.grad is None for weight in network.parameters())

@@ -1,12 +1,14 @@
 """The command `unbraid robustness`: tables on the terminal, JSON, pages."""
 
 import json
+from pathlib import Path
 
 import pytest
 from page_checks import check_page
 
 import unbraid
 from unbraid.cli.app import main
+from unbraid.cli.robustness import _names as run_names
 from unbraid.data import load
 from unbraid.robustness import adversarial_accuracy, corruption_table
 
@@ -51,6 +53,8 @@ def test_noise_has_a_table_and_a_page(runs, tmp_path, capsys):
     page = check_page((tmp_path / "report.html").read_text())
     heads = [words for tag, words in page.texts if tag == "h2"]
     assert heads == ["How much noise", "Decisions that stand", "Images that fall first", "Reproduce it"]
+    alone = ["noise", runs[0], "--images", "5", "--generators", "1", "--steps", "1", "--directions", "learned"]
+    assert "learned" in ask(capsys, *alone, "--out", str(tmp_path / "one"))  # which has no spread
     told = json.loads(ask(capsys, *asked, "--directions", "gaussian", "--json"))["distances"]
     assert [row["model"] for row in told] == ["plain", "noisy"]
 
@@ -66,6 +70,11 @@ def test_adversaries_have_a_table_and_a_page(runs, tmp_path, capsys):
     check_page((tmp_path / "report.html").read_text())
 
 
+def test_runs_are_called_so_that_they_can_be_told_apart():
+    folders = [Path("a/gnt/0"), Path("b/gnt/0"), Path("b/gnt/1"), Path("b/gnt/0")]
+    assert list(run_names(folders).values()) == ["a/gnt/0", "b/gnt/0", "1"]
+
+
 def test_what_cannot_be_is_told(runs, tmp_path, capsys):
     vae = tmp_path / "vae"
     unbraid.train("beta-vae", DATA, net="mlp:width=8", steps=1, out=vae, progress="none")
@@ -74,6 +83,8 @@ def test_what_cannot_be_is_told(runs, tmp_path, capsys):
         (["noise", str(vae)], "cannot be asked on blobs16: it needs a model that names classes"),
         (["adversarial", runs[0], "--eps", "0.1"], "must have a number for each of --norms"),
         (["adversarial", runs[0], "--eps", "a,b"], "'a' is no number"),
+        (["adversarial", runs[0], "--norms", "", "--eps", ""], "--norms must name at least one"),
+        (["noise", runs[0], "--directions", ""], "directions must name at least one of gaussian"),
         (
             ["corruptions", runs[0], "--data", "mini-sprites", "--suite", "fog"],
             "was trained on images [16, 16, 1], and mini-sprites has [64, 64, 1]",

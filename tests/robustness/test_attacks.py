@@ -162,3 +162,27 @@ def test_attacks_are_known_by_name():
         attacks.register("mine", norm="l1", needs="gradient")
     with pytest.raises(UsageError, match="need of an attack"):
         attacks.register("mine", norm="l2", needs="luck")
+
+
+@pytest.mark.parametrize("norm", ["linf", "l2"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_rounding_of_pixels_makes_no_attack_fail(norm, dtype):
+    class Jumpy(torch.nn.Module):
+        """Names class 0 of the images it knows, and class 1 of anything else."""
+
+        def __init__(self, known):
+            super().__init__()
+            self.known, self.weight = known, torch.nn.Parameter(torch.ones((), dtype=dtype))
+
+        def forward(self, images):
+            moved = (images[:, None].float() - self.known).abs().flatten(2).sum(2).min(1).values > 1e-3
+            slope = self.weight * images.flatten(1).sum(1)  # so that there is a way to go
+            return torch.stack([(~moved).float() + 0 * slope, moved.float() + 1e-3 * slope], 1)
+
+    images = np.random.default_rng(0).integers(0, 256, (10, 8, 8, 1)).astype(np.uint8)
+    known = (torch.from_numpy(images).permute(0, 3, 1, 2).float() / 255).to(dtype).float()
+    found = adversarial_accuracy(
+        Jumpy(known), (images, np.zeros(10, int)), norm, 5e-4 if dtype is torch.float32 else 0.1, attack="pgd", steps=3
+    )
+    assert found.clean.all()
+    assert not found.robust.any()

@@ -57,6 +57,21 @@ def test_a_run_whose_beginning_is_missing_fails_and_says_so(tmp_path):
     assert "run 00000, which it begins from, has not been trained" in folder.failure(2)["error"]
 
 
+def test_nobody_waits_for_a_run_that_was_begun_and_left(tmp_path):
+    study = parse_study(TEXT, "here")
+    folder = run_study(study, tmp_path, engine=InlineEngine(), indices=[0], stages=("train",), progress="none")
+    record = folder.run(0) / "run.json"
+    record.write_text(record.read_text().replace('"finished"', '"running"'))  # as kill -9 leaves it
+    assert folder.progress(0) == "started"
+    run_study(study, tmp_path, engine=InlineEngine(), indices=[2], progress="none")
+    assert folder.state(2) == "failed"
+
+
+def test_the_rate_may_drop_in_a_study():
+    study = parse_study(TEXT.replace("steps = 4", "steps = 4\ndrop_at = [2, 3]"), "here")
+    assert [tuple(spec.options.get("drop_at", ())) for spec in study][::2] == [(2, 3), (), ()]
+
+
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [

@@ -160,7 +160,8 @@ def robustness_noise(
         for under, scores in answer.rows:
             score, kind = scores["noise_distance"], str(under["direction"])
             if kind == "learned":
-                sd = float(score.parts["sd"])
+                spread = score.parts["sd"]  # of one generator, or of infinite distances, there is none
+                sd = float("nan") if spread is None else float(spread)
                 low, high = score.value - sd, score.value + sd
                 missed = max(missed, float(max(score.parts["unreached"])))
             else:
@@ -240,6 +241,8 @@ def robustness_adversarial(
     from unbraid.robustness import Adversarial
 
     kinds, radii = _words(norms), [_float("eps", word) for word in _words(eps)]
+    if not kinds:
+        raise UsageError("--norms must name at least one of linf, l2, got none")
     if len(kinds) != len(radii):
         raise UsageError(f"--eps {eps} must have a number for each of --norms {norms}")
     asked = [
@@ -316,12 +319,16 @@ def _each(opened: dict[Path, Run], data: Dataset, asked: Any, seed: int, again: 
 
 
 def _names(folders: Sequence[Path]) -> dict[Path, str]:
-    """What runs are called: by their folder, with the one around it where two have the same name."""
-    last = [path.resolve().name for path in dict.fromkeys(folders)]
-    return {
-        path: name if last.count(name) == 1 else "/".join(path.resolve().parts[-2:])
-        for path, name in zip(dict.fromkeys(folders), last, strict=True)
-    }
+    """What runs are called: by their folder, with as many around it as tell it from the others."""
+    whole = {path: path.resolve().parts for path in dict.fromkeys(folders)}
+    names = {}
+    for path, parts in whole.items():
+        others = [other for other in whole.values() if other != parts]
+        shown = 1
+        while shown < len(parts) and any(other[-shown:] == parts[-shown:] for other in others):
+            shown += 1
+        names[path] = "/".join(parts[-shown:])
+    return names
 
 
 def _numbers(text: str | None) -> tuple[int, ...]:

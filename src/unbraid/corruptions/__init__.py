@@ -16,12 +16,16 @@ from unbraid.corruptions._registry import (
 from unbraid.corruptions._steps import Step, chosen_steps, read_steps
 from unbraid.registry import import_modules
 
+VERSION = 2
+"""Raised when a seed draws otherwise, so that stored answers about corrupted images are measured anew."""
+
 __all__ = [
     "IMAGENET_C",
     "IMAGENET_C_HOLDOUT",
     "MNIST_C",
     "OWN",
     "SUITES",
+    "VERSION",
     "Corrupted",
     "Corruption",
     "Draws",

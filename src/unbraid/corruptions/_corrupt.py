@@ -65,6 +65,8 @@ def _bytes(corruption: Corruption, images: np.ndarray, found: np.ndarray) -> np.
         raise UsageError(f"{corruption.full_name} must give back an array of shape {images.shape}, got {came}")
     if found.dtype == np.uint8:
         return found
+    if found.dtype.kind != "f":
+        raise UsageError(f"{corruption.full_name} must give back uint8, or floats in [0,1], got {found.dtype}")
     out, wrong = np.empty(found.shape, np.uint8), np.zeros(1, np.int64)
     _rounded(np.ascontiguousarray(found).reshape(-1), out.reshape(-1), wrong)
     if wrong[0]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from unbraid.corruptions import Corrupted, Step, chosen_steps
+from unbraid.corruptions import VERSION, Corrupted, Step, chosen_steps
 from unbraid.errors import UsageError, unknown_name
 from unbraid.evaluation.base import Condition, Measure, Row, Scores, register
 from unbraid.evaluation.factor_readers import CodeReader, FactorReader, PredictionReader
@@ -39,6 +39,7 @@ class FactorsUnderCorruption(Measure):
     """
 
     title = "Factors under corruption"
+    version: ClassVar[int] = VERSION
     titles: ClassVar[Mapping[str, str]] = {"kept": "kept", "told": "told (mean)"}
     needs = "a model that encodes or predicts, and images of 16 to 512 pixels with factors or classes"
     corruptions: tuple[str, ...] = ("imagenet-c",)

@@ -42,10 +42,11 @@ def _project(images, delta, eps, low, high, moved, state):  # type: ignore[no-un
             left = high - x[i] if d[i] >= nothing else x[i] - low
             room[i] = left
             least = min(least, left)
-        finite = True
+        finite, inside = True, True
         for i in range(length):
             finite &= abs(d[i]) <= largest  # NaN is not, and gets lost in a maximum
-        state[row, 2], state[row, 3] = peak if finite else np.float32(np.nan), least
+            inside &= room[i] >= nothing
+        state[row, 2], state[row, 3] = peak if finite else np.float32(np.nan), least if inside else -largest
         unit = np.float32(1) / peak if peak > nothing else nothing
         slope = nothing
         for i in range(length):

@@ -94,7 +94,10 @@ def _cells(at: Tensor, cells: int) -> tuple[np.ndarray, np.ndarray]:
 def _place(at, reach, scale, last, cell, part):  # type: ignore[no-untyped-def]
     for i in range(at.size):
         where = (at[i] + reach) * scale
-        left = min(max(np.floor(where), np.float32(0)), last)
+        left = np.floor(where)
+        if not left > 0:  # nor is NaN
+            left = np.float32(0)
+        left = min(left, last)
         cell[i] = np.int32(left)
         part[i] = where - left
 

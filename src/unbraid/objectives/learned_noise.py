@@ -59,11 +59,15 @@ def train_generator(
                 found = True
                 yield images, partial(harm, labels)
 
-    device = next(generator.parameters()).device
-    return train_noise(
-        generator, games(), eps, rate=rate, steps=steps, noise=torch.Generator(device).manual_seed(seed),
-        min_room=min_room,
-    )  # fmt: skip
+    from contextlib import nullcontext
+
+    from unbraid.nets import frozen, judged
+
+    noise = torch.Generator(next(generator.parameters()).device).manual_seed(seed)
+    network = classify if isinstance(classify, torch.nn.Module) else None
+    # A network that is handed over in training mode would go on learning the batches' means.
+    with nullcontext() if network is None else judged(network), nullcontext() if network is None else frozen(network):
+        return train_noise(generator, games(), eps, rate=rate, steps=steps, noise=noise, min_room=min_room)
 
 
 def train_noise(

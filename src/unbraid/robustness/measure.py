@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from unbraid.corruptions import VERSION
 from unbraid.errors import UsageError, unknown_name
 from unbraid.evaluation import (
     Condition,
@@ -49,6 +50,7 @@ class Corruptions(SharedMeasure):
     """
 
     title = "Accuracy under corruptions"
+    version: ClassVar[int] = VERSION
     titles: ClassVar[Mapping[str, str]] = {"corruption_accuracy": "accuracy", "corruption_top5": "among five"}
     needs = "a model that names classes, and images of 16 to 512 pixels with these classes"
     suite: str = "mnist-c"
@@ -113,6 +115,8 @@ class NoiseDistances(Measure):
 
     def __post_init__(self) -> None:
         _check_images(self.images)
+        if not self.directions:
+            raise UsageError(f"directions must name at least one of {', '.join(DIRECTIONS)}, got none")
         for name in self.directions:
             if name not in DIRECTIONS:
                 raise unknown_name("direction of noise", name, DIRECTIONS)

@@ -59,6 +59,9 @@ __all__ = ["parse_study", "read_study"]
 MOST = 1_000_000
 """Runs of a study, and seeds: more would not end, and their list alone would fill the memory."""
 
+LISTS = ("augment", "drop_at")
+"""Options that are lists; a list of values of any other one is a sweep."""
+
 KEYS = (
     *("name", "data", "splits", "objectives", "seeds", "steps", "net", "batch_size", "precision", "options"),
     *("evaluation", "measures"),
@@ -91,7 +94,7 @@ def parse_study(text: str, source: str, *, default_name: str = "study") -> Study
             raise UsageError(f"{source}: key {key!r} is missing; a study needs data, objectives and steps")
     common = a_table(table.get("options", {}), source, "options")
     for key, value in common.items():
-        if isinstance(value, list) and key != "augment":
+        if isinstance(value, list) and key not in LISTS:
             raise UsageError(f"{source}: options.{key} is a list; sweep it under [objectives.NAME] instead")
     for key in OWN:
         if key in common and key in table:
@@ -218,7 +221,7 @@ def _split(data: tuple[str, ...], given: Any, source: str) -> tuple[str, ...]:
 
 
 def _sweep(cls: type[objectives.Objective], options: dict[str, Any], source: str, key: str) -> Iterable[Setting]:
-    swept = {option: values for option, values in options.items() if isinstance(values, list) and option != "augment"}
+    swept = {option: values for option, values in options.items() if isinstance(values, list) and option not in LISTS}
     if len(swept) > 1:
         raise UsageError(f"{source}: {key} has lists for {' and '.join(swept)}; one option can be swept")
     if not swept and cls.sweep is not None and cls.sweep[0] not in options:

@@ -175,8 +175,8 @@ class _Runner:
             self._close(index, failed=state == "failed")
             return True
         begin = self.folder.study[index].after
-        if stage == "train" and begin is not None and (before := self.folder.progress(begin)) not in READY:
-            if self.folder.state(begin) != "failed" and (before == "started" or begin in self.left):
+        if stage == "train" and begin is not None and self.folder.progress(begin) not in READY:
+            if self.folder.state(begin) != "failed" and (begin in self.left or self.folder.claimed(begin)):
                 return False  # it is its turn first
             words = f"run {begin:05d}, which it begins from, has not been trained"
             self.folder.record_failure(index, stage, f"{words}; train that one, then --retry-failed", "")

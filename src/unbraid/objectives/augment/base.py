@@ -142,7 +142,7 @@ def make(text: str | Named) -> Augmentation:
     """An augmentation from its name with options.
 
     >>> make("gaussian-noise:sigma=0.2,share=1")
-    GaussianNoise(share=1, sigma=0.2)
+    GaussianNoise(share=1, sigma=0.2, sigmas=())
     """
     return _made(text) if isinstance(text, str) else _of(text)
 
