@@ -1,5 +1,7 @@
 """The routes taken in noise training do what the layers they stand for do: pooled convolutions, tables, projections."""
 
+import math
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -46,6 +48,19 @@ def test_equal_and_negative_blocks_are_pooled_as_by_torch():
         ways.append([found, *torch.autograd.grad(found.sum(), [x, bias])])
     for expected, found in zip(*ways, strict=True):
         torch.testing.assert_close(found, expected)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("channels", [1, 3])
+@pytest.mark.parametrize("wrong", [math.nan, -math.nan, math.inf])
+def test_numbers_that_are_none_do_not_get_lost_in_pooling(wrong, channels, dtype):
+    x, weight, bias = torch.rand(2, channels, 8, 8), torch.rand(4, channels, 5, 5), torch.zeros(4)
+    for place in (x, weight, bias):
+        kept = place.flatten()[0].item()
+        place.view(-1)[0] = wrong
+        assert conv_pool(x.to(dtype), weight.to(dtype), bias.to(dtype)).isnan().any()
+        place.view(-1)[0] = kept
+    assert conv_pool(x.to(dtype), weight.to(dtype), bias.to(dtype)).isfinite().all()
 
 
 def test_no_gradient_is_computed_for_frozen_weights():

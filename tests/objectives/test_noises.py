@@ -116,3 +116,7 @@ def test_a_single_image_is_its_own_style():
 def test_wrong_options_are_refused(text, message):
     with pytest.raises(UsageError, match=message):
         augment.make(text)
+
+
+def test_one_deviation_is_a_list_of_one():
+    assert augment.make("speckle:sigmas=0.1") == augment.make("speckle:sigmas=0.1+0.1").__class__(sigmas=(0.1,))

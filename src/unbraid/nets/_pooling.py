@@ -6,6 +6,7 @@ ReLU and maximum are one integer maximum. A convolution of one channel is a matr
 whose gradients torch computes several times as slowly.
 """
 
+import math
 from typing import Any
 
 import torch
@@ -52,6 +53,8 @@ class _ConvPool(torch.autograd.Function):
         pooled = y.new_empty(n, height // 2, width // 2, y.shape[3])
         places = torch.empty_like(pooled, dtype=_BITS[y.dtype])
         _pool(_bits(y.contiguous()), _bits(pooled), places.numpy(), *_codes(places))
+        if not math.isfinite(float(x.sum()) + float(weight.sum()) + float(bias.sum())):
+            pooled.fill_(math.nan)  # which gets lost where numbers are ordered by their bits
         ctx.save_for_backward(laid, weight, places)
         ctx.size = (n, height, width)
         return pooled.permute(0, 3, 1, 2)

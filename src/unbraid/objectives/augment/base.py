@@ -152,8 +152,14 @@ def _made(text: str) -> Augmentation:
     return _of(Named.read(text))
 
 
+def _alone(cls: type[Augmentation], key: str, value: object) -> bool:
+    """Whether one value stands for a list of one."""
+    return isinstance(getattr(cls, key, None), tuple) and not isinstance(value, list | tuple)
+
+
 def _of(named: Named) -> Augmentation:
     cls = get(named.name)
-    found = check_options(f"augmentation {cls.name!r}", cls, dict(named.options))
+    given = {key: [value] if _alone(cls, key, value) else value for key, value in named.options.items()}
+    found = check_options(f"augmentation {cls.name!r}", cls, given)
     found |= {key: tuple(value) for key, value in found.items() if isinstance(value, list)}
     return cls(**found)
