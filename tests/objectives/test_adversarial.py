@@ -10,6 +10,7 @@ from unbraid.objectives import Classifier, Inputs, Problem, augment
 
 @nets.predictors.register("test-normed")
 def normed(shape, outputs):
+    """A network with batch norm."""
     return nn.Sequential(nn.Flatten(), nn.BatchNorm1d(shape[0] * shape[1] * shape[2]), nn.LazyLinear(outputs))
 
 

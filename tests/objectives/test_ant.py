@@ -20,6 +20,7 @@ PLAY = "every=3,restart_steps=2"
 
 @nets.predictors.register("test-ant-normed")
 def normed(shape, outputs):
+    """A network with batch norm."""
     return nn.Sequential(nn.Flatten(), nn.BatchNorm1d(shape[0] * shape[1] * shape[2]), nn.LazyLinear(outputs))
 
 
