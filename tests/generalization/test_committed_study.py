@@ -37,6 +37,9 @@ def test_the_words_about_it_are_true(found):
     alone = found.modularity.filter(split="extrapolation").group_by("model").agg(pl.col("ood", "id").mean())
     assert alone["ood"].mean() == pytest.approx(0.19, abs=0.005)
     assert alone["id"].mean() == pytest.approx(0.73, abs=0.005)
+    others = {model: round(value, 2) for model, value in alone.sort("id").select("model", "id").rows()}
+    assert list(others.items())[:3] == [("MLP", 0.51), ("SlowVAE", 0.53), ("BetaVAE", 0.6)]
+    assert list(others.items())[-2:] == [("CNN", 0.87), ("Rotation-EQ", 0.92)]
     towards = found.towards.filter(pl.col("split") == "extrapolation", pl.col("kind") != "read-out")
     for column, share in (("below", 0.88), ("inside", 0.42)):
         assert np.average(towards[column], weights=towards["images"]) == pytest.approx(share, abs=0.005)
