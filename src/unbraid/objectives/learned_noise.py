@@ -61,12 +61,13 @@ def train_generator(
 
     from contextlib import nullcontext
 
-    from unbraid.nets import frozen, judged
+    from unbraid.nets import fast_kernels, frozen, judged
 
     noise = torch.Generator(next(generator.parameters()).device).manual_seed(seed)
     network = classify if isinstance(classify, torch.nn.Module) else None
     # A network that is handed over in training mode would go on learning the batches' means.
-    with nullcontext() if network is None else judged(network), nullcontext() if network is None else frozen(network):
+    asked = (nullcontext(), nullcontext()) if network is None else (judged(network), frozen(network))
+    with asked[0], asked[1], fast_kernels():
         return train_noise(generator, games(), eps, rate=rate, steps=steps, noise=noise, min_room=min_room)
 
 

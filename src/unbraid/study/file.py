@@ -32,6 +32,8 @@ A study file::
 
     [measures.accuracy]            # any other; without [evaluation] only these
     data = ["training", "rooms3d"] # on which data, if not the run's own: a column "on"
+    [[measures.corruptions]]       # double brackets: one measure with several settings
+    suite = "mnist-c"
 
 A data set may say how objectives on pairs make their pairs: ``"sprites32 @ protocol=uni"``. ``batch_size`` counts
 images: an objective on pairs gets half as many pairs, so that all see as much.
@@ -47,7 +49,7 @@ from typing import Any
 from unbraid import objectives
 from unbraid.data import SPLITS, PairStream, entry, parse
 from unbraid.errors import UsageError, unknown_name
-from unbraid.evaluation import make, settings_of
+from unbraid.evaluation import GroupMeasure, make, settings_of
 from unbraid.options import Named, check_options, parse_name
 from unbraid.paths import user_path
 from unbraid.reading import parse_toml, read_text
@@ -274,13 +276,15 @@ def _measures(table: Mapping[str, Any], source: str) -> tuple[Evaluation, ...]:
     chosen: list[Evaluation] = []
     if "evaluation" in table or "measures" not in table:
         chosen += _usual(a_table(table.get("evaluation", {}), source, "evaluation"), source)
+    usual = list(chosen)
     given = table.get("measures", {})
     entries: list[tuple[Named, dict[str, Any]]]
     if isinstance(given, list):
         entries = [(Named.read(a_text(text, source, "measures")), {}) for text in given]
     else:
         tables = a_table(given, source, "measures").items()
-        entries = [(Named(name), a_table(own, source, f"measures.{name}")) for name, own in tables]
+        several = [(name, one) for name, own in tables for one in (own if isinstance(own, list) else [own])]
+        entries = [(Named(name), a_table(own, source, f"measures.{name}")) for name, own in several]
     for named, own in entries:
         key = f"measures.{named.name}"
         data = _data(own.pop("data"), source, f"{key}.data", also=(TRAINING,)) if "data" in own else ()
@@ -289,7 +293,8 @@ def _measures(table: Mapping[str, Any], source: str) -> tuple[Evaluation, ...]:
             entry = Evaluation(make(named, own), data, seed)
         except UsageError as error:
             raise UsageError(f"{source}: {key}: {error}") from error
-        if entry.measure.name in {other.measure.name for other in chosen}:
+        same = [other for other in chosen if other.measure.name == entry.measure.name]
+        if entry in same or (same and (isinstance(entry.measure, GroupMeasure) or same[0] in usual)):
             raise UsageError(
                 f"{source}: {key} is asked for twice; [evaluation] stands for disentanglement, losses and udr"
             )

@@ -24,6 +24,7 @@ from unbraid.study.analysis import (
     permuted_pairs,
 )
 from unbraid.study.grid import Evaluation, Study
+from unbraid.study.noise import measures_noise, noise_sections
 from unbraid.study.published import compare, imitated, load
 
 __all__ = ["write_markdown"]
@@ -52,7 +53,10 @@ def write_markdown(path: Path, study: Study, table: pl.DataFrame, answers: Seque
             "",
             *_head(means, _MEASURED, ".4g"),
         ]
-    for number, question in QUESTIONS.items():
+    if measures_noise(table):
+        lines += noise_sections(table, path.parent)
+    asked = QUESTIONS if any(answer.table is not None for answer in answers) or not measures_noise(table) else {}
+    for number, question in asked.items():
         lines += ["", f"## {number}. {question}"]
         for answer in (answer for answer in answers if answer.analysis.question == number):
             lines += ["", *_answer(answer)]

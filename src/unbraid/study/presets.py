@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unbraid.study.presets_noise import NOISE_PRESETS
+
 __all__ = ["PRESETS"]
 
 SMOKE = """\
@@ -186,5 +188,6 @@ PRESETS: dict[str, str] = {
     "slow": SLOW,
     "slow-paper": SLOW_PAPER,
     "slow-control": SLOW_CONTROL,
+    **NOISE_PRESETS,
 }
 """Study files by name."""

@@ -12,7 +12,7 @@ from torch.nn import functional as F
 
 from unbraid.errors import UsageError
 from unbraid.evaluation import task_of
-from unbraid.nets import judged
+from unbraid.nets import fast_kernels, judged
 from unbraid.robustness._examples import check_labels
 from unbraid.robustness._scores import Scorer, check_scores
 
@@ -98,7 +98,7 @@ class Classifier:
 
     def _forward(self, images: Tensor) -> Tensor:
         assert self._module is not None
-        with judged(self._module) if self._module.training else nullcontext():
+        with judged(self._module) if self._module.training else nullcontext(), fast_kernels():
             found = self._module(images)
         if not isinstance(found, Tensor) or found.ndim != 2:
             shown = list(found.shape) if isinstance(found, Tensor) else type(found).__name__
