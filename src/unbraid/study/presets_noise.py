@@ -89,7 +89,7 @@ data = ["mnist"]
     + """
 [measures.corruptions]
 suite = "mnist-c"
-images = 5000
+images = 2500
 data = ["mnist:split=test"]
 """
 )
