@@ -200,13 +200,17 @@ def test_images_without_room_stay_clean_and_do_not_count(dots):
 
 
 def test_noise_of_a_finished_run_needs_that_run_only_to_begin(dots, tmp_path):
-    def go(folder, steps, text):
+    def go(folder, steps, text, **more):
         objective = Classifier(factor="x", net="mlp:width=8", augment=(text,))
-        return unbraid.train(objective, dots, out=tmp_path / folder, steps=steps, progress="none", batch_size=10)
+        out = tmp_path / folder
+        return unbraid.train(objective, dots, out=out, steps=steps, progress="none", batch_size=10, **more)
 
     source = go("source", 7, f"ant:eps=2,{PLAY}")
     kept = source.model.augment["0"].history.snapshots[:2].clone()
     text = f"ant:snapshots={tmp_path / 'source'},keep=4"
+    go("other", 7, f"ant:eps=1,keep=4,{PLAY}")
+    after = go("after", 9, text, start=tmp_path / "other")  # its own generators are not those of the run it began from
+    assert torch.equal(after.model.augment["0"].history.snapshots[:2], kept)
     run = go("random", 2, text)
     assert [name for name in run.history().columns if "/" in name] == []
     shutil.rmtree(tmp_path / "source")

@@ -127,6 +127,8 @@ def test_a_model_like_the_reference_has_a_hundred(table):
         table.mce(other)
     with pytest.raises(UsageError, match="makes no error under contrast"):
         table.mce({**table.errors(), "contrast": 0.0})
+    with pytest.raises(UsageError, match=r"mean over all corruptions .* of fog no errors are given"):
+        table.mce({**table.errors(), "fog": 0.5})
     with pytest.raises(UsageError, match="no error for contrast"):
         table.mce({"gaussian_noise": 0.5, "impulse_noise": 0.5})
 

@@ -20,6 +20,8 @@ from unbraid.robustness import (
     noise_distance,
     table_of,
 )
+from unbraid.robustness.corrupting import plan_of
+from unbraid.robustness.trained import shown_in_training
 
 DATA = load("blobs16")
 ASKED = Corruptions("contrast+gaussian_noise", (1, 4), images=30)
@@ -84,6 +86,22 @@ def test_corruptions_that_training_showed_are_marked(runs):
     tables = [table_of(found, run, DATA) for found, run in zip(measure_together(runs, DATA, ASKED), runs, strict=True)]
     assert [table.trained_on for table in tables] == [frozenset(), frozenset({"gaussian_noise"})]
     assert tables[1].model == "1"
+
+
+def test_corruptions_of_the_images_trained_on_are_marked(tmp_path):
+    spoiled = unbraid.data.load("blobs16", corruption="fog:severity=2 then contrast:severity=1")
+    run = unbraid.train(
+        "classifier", spoiled, factor="x", net="mlp:width=4", steps=1, out=tmp_path / "run", progress="none"
+    )
+    shown = shown_in_training(run, plan_of("fog,contrast,gaussian_noise"))
+    assert shown == {"fog", "contrast"}
+    assert shown_in_training(unbraid.open_run(tmp_path / "run"), plan_of("fog")) == {"fog"}
+
+
+def test_a_run_is_not_asked_about_a_factor_it_was_not_trained_for(runs):
+    assert unbraid.data.load("blobs16").factor_names[:2] == ("x", "y")
+    with pytest.raises(UsageError, match="factor 'y' is not what this run names: it was trained for x"):
+        corruption_table(runs[0], DATA, "fog", (1,), images=4, factor="y")
 
 
 def test_noise_and_adversaries_are_stored_as_computed(runs):

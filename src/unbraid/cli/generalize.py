@@ -48,8 +48,9 @@ def generalize_run(
 
     Args:
         benchmark: A study file (TOML) with splits, or a preset: smoke (a minute on two cores), small (nine models, two
-            data sets, 216 runs: an evening on two cores; small-dsprites is half of it, small-rooms a shorter half), paper
-            (all published rows, 3 seeds each; some 20,000 GPU hours), ablation-training and ablation-augmentation (the CNN trained otherwise, 90 and 100 runs).
+            data sets, 216 runs: an evening on two cores; small-dsprites is half of it, small-rooms a shorter half),
+            paper (all published rows, 3 seeds each; some 20,000 GPU hours), ablation-training and
+            ablation-augmentation (the CNN trained otherwise, 90 and 100 runs).
         out: Folder of the benchmark.
         weights: Released weights for rows of the preset that start from them, such as bit-r50x1=BiT-M-R50x1.npz,
             bit-r101x3=FILE or densenet-121=FILE; rows without are left out.

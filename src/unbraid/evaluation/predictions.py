@@ -126,8 +126,14 @@ def _trained_for(run: Run) -> str:
 
 
 def task_of(run: Run, factor: str) -> str:
-    """Which of several tasks gives the values of a factor as classes, by default the first with classes."""
+    """Which of several tasks gives the values of a factor as classes, by default the first with classes.
+
+    A task for a data set's own classes may be asked about any factor; one for the values of another factor may not.
+    """
     tasks = class_tasks(run)
+    others = [task.factor for task in tasks]
+    if factor and tasks and all(others) and factor not in others:
+        raise UsageError(f"factor {factor!r} is not what this run names: it was trained for {', '.join(others)}")
     return next((task.name for task in tasks if task.factor == factor), next((task.name for task in tasks), ""))
 
 

@@ -48,7 +48,7 @@ def first_to_fall(
     rows = [int(row) for row in order if 0 < distances[row] < np.inf][:count]
     if not rows:
         return []
-    noise = directions_of(direction, pixels, seed)[rows]
+    noise = directions_of(direction, pixels, seed, np.array(rows))
     x = classify.place(pixels[rows])
     reach = torch.from_numpy(BEYOND * distances[rows]).to(x.device, x.dtype)
     moved = project_l2(x, noise.to(x.device, x.dtype), reach)

@@ -109,22 +109,22 @@ def noise_distance(
     classify = Classifier(predict, name)
     pixels, truth = float_images(images, labels)
     kind = label or (direction if isinstance(direction, str) else type(direction).__name__)
-    noise = directions_of(direction, pixels, seed)
     found = []
     for start in range(0, len(pixels), BATCH):
-        part = slice(start, start + BATCH)
-        x = classify.place(pixels[part])
-        found.append(_search(classify, x, truth[part].to(x.device), noise[part].to(x.device, x.dtype)))
+        rows = np.arange(start, min(start + BATCH, len(pixels)))
+        x = classify.place(pixels[rows])
+        noise = directions_of(direction, pixels, seed, rows)
+        found.append(_search(classify, x, truth[rows].to(x.device), noise.to(x.device, x.dtype)))
     return NoiseDistance(classify.name, kind, np.concatenate(found), {"images": len(pixels), "seed": seed})
 
 
-def directions_of(kind: Any, images: Tensor, seed: int) -> Tensor:
-    """A direction for each image, which depends on its number alone."""
+def directions_of(kind: Any, images: Tensor, seed: int, rows: np.ndarray) -> Tensor:
+    """A direction for each of these rows of the images, which depends on its number alone."""
     shape = images.shape[1:]
     if isinstance(kind, str):
         if kind not in ("gaussian", "uniform"):
             raise unknown_name("direction of noise", kind, ("gaussian", "uniform"))
-        rngs = (counter_rng(seed, number, Purpose.DIRECTION) for number in range(len(images)))
+        rngs = (counter_rng(seed, number, Purpose.DIRECTION) for number in rows.tolist())
         draw = [
             rng.standard_normal(shape, np.float32)
             if kind == "gaussian"
@@ -136,7 +136,7 @@ def directions_of(kind: Any, images: Tensor, seed: int) -> Tensor:
         found = []
         like = next(iter(kind.parameters()), None) if hasattr(kind, "parameters") else None
         with torch.no_grad():
-            for number in range(len(images)):
+            for number in rows.tolist():
                 drawn = counter_rng(seed, number, Purpose.DIRECTION).integers(2**62)
                 noise = torch.Generator("cpu" if like is None else like.device).manual_seed(int(drawn))
                 found.append(kind.sample((1, *shape), noise).cpu())
@@ -149,7 +149,7 @@ def directions_of(kind: Any, images: Tensor, seed: int) -> Tensor:
         )
     if not given.isfinite().all():
         raise UsageError("direction must be finite numbers, got NaN or infinity")
-    return given.expand(images.shape)
+    return given.expand(images.shape)[rows]
 
 
 def _search(classify: Classifier, images: Tensor, labels: Tensor, noise: Tensor) -> np.ndarray:

@@ -38,5 +38,12 @@ def mce(errors: Mapping[str, float], reference: Mapping[str, float]) -> float:
 
     It may be compared with published numbers only if both are of the same images and the same reference, which is
     AlexNet on the files of ImageNet-C: ``published_errors()``. On other images call it what it is, relative errors.
+    Both must be of the same corruptions: a mean over some of them is another number.
     """
+    lacking = [name for name in reference if name not in errors]
+    if errors and lacking:
+        raise UsageError(
+            f"mCE is a mean over all corruptions of its reference, and of {', '.join(lacking)} no errors are given; "
+            "ask about all of them, or take corruption_errors for those you have"
+        )
     return float(np.mean(list(corruption_errors(errors, reference).values())))

@@ -17,8 +17,15 @@ ALSO = {"speckle": "speckle_noise", "blur": "gaussian_blur"}
 
 
 def shown_in_training(run: Run, plan: Plan) -> frozenset[str]:
-    """The corruptions of a plan that the augmentations of a run are: ``gaussian-noise`` shows ``gaussian_noise``."""
+    """The corruptions of a plan that a run's images had: by its data, or by augmentation (``gaussian-noise``)."""
     given = getattr(getattr(run, "objective", None), "augment", ()) or ()
     names = [Named.read(entry).name for entry in given]
-    words = {ALSO.get(name, name.replace("-", "_")) for name in names}
+    words = {ALSO.get(name, name.replace("-", "_")) for name in names} | _of_data(run)
     return frozenset(name for name, corruption, _ in plan.entries if corruption.name in words)
+
+
+def _of_data(run: Run) -> set[str]:
+    """The corruptions of the images that a run was trained on: ``fog:severity=3 then jpeg_compression``."""
+    recipe = (getattr(run, "info", {}).get("data") or {}).get("recipe") or {}
+    told = str((recipe.get("options") or {}).get("corruption") or "")
+    return {Named.read(part.strip()).name for part in told.split(" then ") if part.strip()}

@@ -51,7 +51,9 @@ class Start:
             load_parts(file, loop.model, self.parts)
         else:
             # Augmentations may differ, and so may the networks they bring: those of the new run are taken.
-            but = "" if same_part(file, loop.model, PART) else PART
+            # Generators named by a folder are not to be those of the run to start from.
+            named = any(getattr(one, "snapshots", "") for one in getattr(loop.objective, "augmentations", ()))
+            but = "" if same_part(file, loop.model, PART) and not named else PART
             inherited = load_training(file, loop.model, loop.optimizers, own_settings=True, but=but)
             loop.restore({**inherited, "sums": {}, "counts": {}})
         return {
