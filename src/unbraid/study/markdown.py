@@ -42,6 +42,8 @@ def write_markdown(path: Path, study: Study, table: pl.DataFrame, answers: Seque
     found = judge_findings(table)
     if found:
         lines += ["", "## Findings", "", *_findings(found)]
+    if measures_noise(table):
+        lines += noise_sections(table, path.parent)
     if len(table):
         means = measured_means(table)
         save_table(spreadsheet(means), path.with_name(f"{_MEASURED}.csv"))
@@ -53,8 +55,6 @@ def write_markdown(path: Path, study: Study, table: pl.DataFrame, answers: Seque
             "",
             *_head(means, _MEASURED, ".4g"),
         ]
-    if measures_noise(table):
-        lines += noise_sections(table, path.parent)
     asked = QUESTIONS if any(answer.table is not None for answer in answers) or not measures_noise(table) else {}
     for number, question in asked.items():
         lines += ["", f"## {number}. {question}"]

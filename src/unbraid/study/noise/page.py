@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from unbraid.errors import UsageError
-from unbraid.evaluation import title, told
+from unbraid.evaluation import told
 from unbraid.sharing import markdown
 from unbraid.study.analysis._style import save_figure
 from unbraid.study.noise.findings import Finding, judge_noise
@@ -103,7 +103,7 @@ def _wide(beside: pl.DataFrame, trained: Trained) -> Iterator[str]:
 
 def _grid(beside: pl.DataFrame, scores: Sequence[str], digits: int = 1) -> Iterator[str]:
     cells = {(row["way"], row["score"]): _cell(row, digits) for row in beside.iter_rows(named=True)}
-    yield "| | " + " | ".join(markdown(title(score)) for score in scores) + " |"
+    yield "| | " + " | ".join(markdown(score.replace("_", " ")) for score in scores) + " |"
     yield "|---|" + "---|" * len(scores)
     for way in beside["way"].unique(maintain_order=True):
         yield f"| {markdown(way)} | " + " | ".join(cells.get((way, score), "") for score in scores) + " |"

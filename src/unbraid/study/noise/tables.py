@@ -73,8 +73,9 @@ class Trained:
     def accuracy(self, way: str, corruptions: Sequence[str]) -> float:
         """Mean accuracy over these corruptions and all seeds."""
         rows = self.corrupted.filter(pl.col("way") == way, pl.col("corruption").is_in(list(corruptions)))
-        if len(rows) < len(corruptions):
-            raise UsageError(f"there is no run of {way} under {', '.join(corruptions)}")
+        if way not in self.ways or len(rows) < len(corruptions):
+            lacking = [name for name in corruptions if name not in self.corruptions] if way in self.ways else []
+            raise UsageError(f"it needs runs of {way}" + (f" under {', '.join(lacking)}" if lacking else ""))
         return float(rows["accuracy"].mean())  # type: ignore[arg-type]
 
     def mean(self, way: str) -> float:
@@ -98,12 +99,13 @@ class Trained:
         return 100 * self._number("adversarial_accuracy", {"way": way, "norm": norm})
 
     def _number(self, score: str, where: dict[str, str]) -> float:
-        told = ", ".join(where.values())
+        if where["way"] not in self.ways:
+            raise UsageError(f"it needs runs of {where['way']}")
         if {score, *where} - set(self.table.columns):
-            raise UsageError(f"nothing is known of {score} ({told})")
+            raise UsageError(f"it needs {score}, which was not measured")
         found = self.table.filter(*(pl.col(key) == value for key, value in where.items()))
         if not len(found) or found[score].null_count():
-            raise UsageError(f"{score} of {told} is not known, or infinite")
+            raise UsageError(f"{score} of {', '.join(where.values())} is not known, or infinite")
         return float(found[score].mean())  # type: ignore[arg-type]
 
 

@@ -9,7 +9,6 @@ import numpy as np
 import polars as pl
 
 from unbraid.errors import UsageError
-from unbraid.evaluation import title
 from unbraid.study.analysis._style import INK, PALETTE, QUIET, new_figure, styled
 from unbraid.study.noise.tables import Trained, beside_published
 from unbraid.study.noise.ways import CLEAN, VANILLA
@@ -43,7 +42,7 @@ def plot_changes(trained: Trained) -> Figure:
         axis.text(
             column, row, "0" if told in ("+0", "−0") else told, ha="center", va="center", fontsize=7.5, color=shade
         )
-    axis.set_xticks(range(len(columns)), [title(name) for name in columns], rotation=45, ha="right")
+    axis.set_xticks(range(len(columns)), [name.replace("_", " ") for name in columns], rotation=45, ha="right")
     axis.set_yticks(range(len(rows)), rows["way"].to_list())
     axis.axvline(2.5, color="white", linewidth=3)
     axis.tick_params(length=0)
