@@ -124,21 +124,28 @@ def study_status(folder: Positional[Path], *, json: bool = False) -> None:
     _tell(opened, coverage(opened), json)
 
 
-def study_report(folder: Positional[Path], *, json: bool = False) -> None:
+def study_report(
+    folder: Positional[Path],
+    *,
+    blocks: Annotated[tuple[Path, ...], arg(metavar="FILE...")] = (),
+    json: bool = False,
+) -> None:
     """Collect a study's table and answer its questions with tables and plots, in FOLDER/report (start with report.md).
 
     Args:
         folder: Folder of the study.
+        blocks: Tables (table.parquet) of other runs of the study, which were carried out elsewhere with --index.
         json: Print the result as JSON.
     """
     check_folder(folder, "study")
     import polars as pl
 
-    from unbraid.study import answer_all, coverage, open_study, write_markdown, write_table
+    from unbraid.study import answer_all, coverage, join_blocks, open_study, write_markdown, write_table
 
     opened = open_study(folder)
     path = write_table(opened)
     table = pl.read_parquet(path).filter(pl.col("status") == "evaluated")
+    table = join_blocks(opened.study, table, blocks) if blocks else table
     found = coverage(opened)
     answers = answer_all(table, folder / "report") if len(table) else []
     if answers:

@@ -12,6 +12,7 @@ from unbraid.lazy import lazily
 if TYPE_CHECKING:
     from unbraid.study.analysis import ANALYSES as ANALYSES
     from unbraid.study.analysis import answer_all as answer_all
+    from unbraid.study.blocks import join_blocks as join_blocks
     from unbraid.study.conditions import condition_rows as condition_rows
     from unbraid.study.evaluation import EVALUATION as EVALUATION
     from unbraid.study.evaluation import Answered as Answered
@@ -63,6 +64,7 @@ _HOMES = {
     "condition_rows": "conditions",
     "coverage": "runner",
     "evaluate_run": "evaluation",
+    "join_blocks": "blocks",
     "make_table": "table",
     "open_study": "folder",
     "own_scores": "evaluation",
