@@ -55,6 +55,9 @@ def test_parameter_counts_of_the_networks_for_digits():
     # 5x5 convolutions and two linear layers: 32 * 26 + 64 * 801 + 1024 * 3137 + 10 * 1025, and half the channels.
     assert count(nets.build_predictor("madry", (28, 28, 1), 10)) == 3_274_634
     assert count(nets.build_predictor("small-cnn", (28, 28, 1), 10)) == 16 * 26 + 32 * 401 + 128 * 1569 + 10 * 129
+    # As published with analysis by synthesis.
+    assert count(nets.build_predictor("abs-cnn", (28, 28, 1), 10)) == 249_228
+    assert count(nets.build_predictor("substitute", (28, 28, 1), 10)) == 52_010
 
 
 def test_a_pooled_network_is_what_torch_makes_of_its_layers():

@@ -29,6 +29,8 @@ SMALL = {
     "discriminator_depth": 2,
     "labels": 50,
     "factor": "x",
+    "samples": 20,
+    "iterations": 3,
 }
 DOCS = Path(__file__).parents[2] / "docs" / "objectives"
 STUDY = {
@@ -89,6 +91,9 @@ def outputs(run, images):
     if run.can("decode"):
         found["decode"] = run.decode(found["encode"])
         assert found["decode"].shape == images.shape
+    if run.can("infer"):
+        found["infer"] = run.infer(images)
+        assert found["infer"].shape == (len(images), run.objective.latents)
     if run.can("predict"):
         found["predict"] = run.predict(images)
         assert len(found["predict"]) == len(images)

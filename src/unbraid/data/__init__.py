@@ -1,5 +1,6 @@
 """Factor spaces, data sets and streams of batches."""
 
+from unbraid.data.by_class import ByClassStream
 from unbraid.data.dataset import Card, Dataset, FactorDataset, ImageDataset, LabelledDataset, Recipe
 from unbraid.data.files.dsprites_file import compare_dsprites
 from unbraid.data.files.folder import from_folder
@@ -47,6 +48,7 @@ __all__ = [
     "SPLITS",
     "Batch",
     "Blobs",
+    "ByClassStream",
     "Card",
     "Dataset",
     "Entry",

@@ -2,10 +2,20 @@
 
 from unbraid.nets import predictors
 from unbraid.nets.autoencoder import Autoencoder
+from unbraid.nets.class_vaes import ClassVAEs
 from unbraid.nets.comparison import PairClassifier, PairComparison
 from unbraid.nets.conv import ConvDecoder, ConvEncoder, conv
 from unbraid.nets.conv_bn import conv_bn
 from unbraid.nets.discriminator import discriminator
+from unbraid.nets.explain import (
+    Decodings,
+    Explained,
+    Search,
+    descend,
+    explain,
+    half_squares,
+    misfit,
+)
 from unbraid.nets.flow import Coupling, Flow, FlowCodes, FlowModel, InvertibleLinear, coupling_flow
 from unbraid.nets.full_gaussian import FullGaussian, full_heads
 from unbraid.nets.initialise import glorot, kaiming
@@ -30,10 +40,13 @@ from unbraid.registry import import_modules
 __all__ = [
     "Autoencoder",
     "Bernoulli",
+    "ClassVAEs",
     "ConvDecoder",
     "ConvEncoder",
     "Convs",
     "Coupling",
+    "Decodings",
+    "Explained",
     "Flow",
     "FlowCodes",
     "FlowModel",
@@ -50,6 +63,7 @@ __all__ = [
     "PairComparison",
     "Predictor",
     "Problem",
+    "Search",
     "Shape",
     "Stacked",
     "build",
@@ -60,19 +74,23 @@ __all__ = [
     "conv",
     "conv_bn",
     "coupling_flow",
+    "descend",
     "discriminator",
+    "explain",
     "fast_kernels",
     "fc",
     "frozen",
     "full_heads",
     "get",
     "glorot",
+    "half_squares",
     "judged",
     "kaiming",
     "light",
     "likelihood",
     "likelihoods",
     "linear",
+    "misfit",
     "mlp",
     "names",
     "pairwise_total_correlation",

@@ -223,6 +223,10 @@ class Run:
         self._check_task(task)
         return self._on_images(lambda batch: self.objective.answers(self.model, batch)[task], images, size)
 
+    def infer(self, images: np.ndarray, *, batch_size: int = 256) -> np.ndarray:
+        """Codes ``[n, d]`` of uint8 images, found by searching for those that explain them best."""
+        return self._on_images(lambda batch: self.objective.infer(self.model, batch), images, batch_size)
+
     def tasks(self) -> tuple[Task, ...]:
         """What the model answers of an image, the first by :meth:`predict`; none for a model that does not predict."""
         return self.objective.tasks(self.problem)

@@ -1,0 +1,167 @@
+"""Inference by search: for every image and every class the latent whose decoding explains the image best.
+
+Schott et al. (2019): cached decodings of random latents give a start, Adam on the latent does the rest. There is no
+encoder, so that nothing can be fooled but the match between image and decoding itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from unbraid.errors import UsageError
+
+__all__ = ["Decodings", "Explained", "Search", "descend", "explain", "half_squares", "misfit"]
+
+Pixels = Literal["gaussian", "bernoulli"]
+"""How a decoding explains an image: by squared distance, or by cross-entropy."""
+Decode = Callable[[Tensor], Tensor]
+"""From codes ``[n, classes, latents]`` to images ``[n, classes, c, h, w]`` in [0, 1]."""
+BLOCK = 500
+"""Latents that are decoded at a time."""
+KEPT = 0.9
+"""Part of the random latents that is kept: those of the highest density."""
+TINY = 1e-6
+
+
+@dataclass(frozen=True)
+class Search:
+    """How the best latent is looked for."""
+
+    samples: int = 8000
+    """Random latents whose decodings are compared with every image."""
+    iterations: int = 50
+    """Passes of Adam from the best of them; the last only evaluates."""
+    rate: float = 0.05
+    """Step size of Adam."""
+    radius: float = 5.0
+    """Latents stay within this distance of the origin, where decoders were trained."""
+    likelihood: Pixels = "gaussian"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.samples < 1 or self.iterations < 0:
+            told = f"{self.samples} and {self.iterations}"
+            raise UsageError(f"samples must be at least 1 and iterations must not be negative, got {told}")
+        if not (self.rate > 0 and self.radius > 0):
+            raise UsageError(f"rate and radius must be above 0, got {self.rate} and {self.radius}")
+        if self.likelihood not in ("gaussian", "bernoulli"):
+            raise UsageError(f"likelihood must be gaussian or bernoulli, got {self.likelihood!r}")
+
+
+@dataclass(frozen=True)
+class Explained:
+    """What a search found for ``n`` images and every class."""
+
+    energy: Tensor
+    """``[n, classes]``: misfit and divergence of the best latent; the lower, the better explained."""
+    codes: Tensor
+    """``[n, classes, latents]``."""
+    images: Tensor
+    """Their decodings ``[n, classes, c, h, w]``."""
+
+
+def half_squares(codes: Tensor) -> Tensor:
+    """``KL(N(z, I) || N(0, I))``: half the squared length, over the last axis."""
+    return 0.5 * codes.square().sum(-1)
+
+
+def misfit(images: Tensor, decoded: Tensor, likelihood: Pixels = "gaussian") -> Tensor:
+    """Minus the log-likelihood of images given decodings of the same shape, but for a constant, over three axes.
+
+    Gaussian with variance one half: the squared distance, summed over pixels. Bernoulli: the cross-entropy.
+    """
+    if likelihood == "gaussian":
+        return (images - decoded).square().flatten(-3).sum(-1)
+    sure = decoded.clamp(TINY, 1 - TINY)
+    return -(images * sure.log() + (1 - images) * (1 - sure).log()).flatten(-3).sum(-1)
+
+
+class Decodings:
+    """Decodings of random latents by all classes, once and for all images."""
+
+    def __init__(self, decode: Decode, classes: int, latents: int, search: Search, like: Tensor) -> None:
+        rng = torch.Generator().manual_seed(search.seed)
+        drawn = torch.randn(round(search.samples / KEPT), latents, generator=rng)
+        likely = drawn[drawn.norm(dim=1).argsort(stable=True)[: search.samples]].to(like.device, like.dtype)
+        self.codes = within(likely, search.radius)
+        with torch.no_grad():
+            parts = [decode(part[:, None].expand(-1, classes, -1)) for part in self.codes.split(BLOCK)]
+        images = torch.cat(parts).flatten(2).transpose(0, 1)  # [classes, samples, pixels]
+        if search.likelihood == "gaussian":
+            self.rows, self.offset = images.contiguous().mul_(-2), images.square().sum(-1)
+        else:
+            sure = images.clamp(TINY, 1 - TINY)
+            self.rows, self.offset = (1 - sure).log() - sure.log(), -(1 - sure).log().sum(-1)
+        self.divergence = half_squares(self.codes)
+
+    def nearest(self, images: Tensor, weight: float = 1.0) -> Tensor:
+        """The best of these latents for every image and class, ``[n, classes, latents]``; ``weight`` is that of KL."""
+        flat = images.flatten(1)
+        # What depends on the image alone decides nothing: the rest is a matrix product.
+        best = [
+            torch.addmm(offset + weight * self.divergence, flat, rows.t()).argmin(1)
+            for rows, offset in zip(self.rows, self.offset, strict=True)
+        ]
+        return self.codes[torch.stack(best, 1)]
+
+
+def within(codes: Tensor, radius: float) -> Tensor:
+    """Codes drawn back to the ball of this radius, along their own direction."""
+    return codes * (radius / codes.norm(dim=-1, keepdim=True).clamp_min(TINY)).clamp_max(1)
+
+
+def descend(cost: Callable[[Tensor], Tensor], start: Tensor, search: Search) -> tuple[Tensor, Tensor]:
+    """Lowest cost ``[n, classes]`` that Adam meets on its way from these latents, and the latents of it.
+
+    More iterations never raise it: the best place counts, not the last.
+    """
+    codes, first, second = start.clone(), torch.zeros_like(start), torch.zeros_like(start)
+    best, where = torch.full(start.shape[:-1], torch.inf, dtype=start.dtype, device=start.device), start.clone()
+    for step in range(1, max(search.iterations, 1) + 1):
+        last = step >= search.iterations
+        variable = codes.detach().requires_grad_(not last)
+        with torch.set_grad_enabled(not last):
+            found = cost(variable)
+        better = found.detach() < best
+        best = torch.where(better, found.detach(), best)
+        where = torch.where(better[..., None], codes, where)
+        if last:
+            break
+        (slope,) = torch.autograd.grad(found.sum(), variable)
+        first = 0.9 * first + 0.1 * slope
+        second = 0.999 * second + 0.001 * slope.square()
+        move = (first / (1 - 0.9**step)) / ((second / (1 - 0.999**step)).sqrt() + 1e-8)
+        codes = within(codes - search.rate * move, search.radius)
+    return best, where
+
+
+def explain(decode: Decode, images: Tensor, known: Decodings, search: Search) -> Explained:
+    """The best latent of every class for images ``[n, c, h, w]``.
+
+    Gradients flow from the energies to the images as if the latents were given: by the envelope theorem these are the
+    gradients of the lowest energies.
+    """
+    with _searching():
+        fixed = images.detach().clone()  # also where the caller is in inference mode
+
+        def cost(codes: Tensor) -> Tensor:
+            return misfit(fixed[:, None], decode(codes), search.likelihood) + half_squares(codes)
+
+        _, codes = descend(cost, known.nearest(fixed), search)
+        with torch.no_grad():
+            decoded = decode(codes)
+    energy = misfit(images[:, None], decoded, search.likelihood) + half_squares(codes)
+    return Explained(energy, codes, decoded)
+
+
+@contextmanager
+def _searching() -> Iterator[None]:
+    """Gradients, whoever switched them off around the model."""
+    with torch.inference_mode(False), torch.enable_grad():
+        yield

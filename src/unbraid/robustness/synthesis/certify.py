@@ -1,0 +1,134 @@
+"""Lower bounds on the distance to the nearest other decision of an ABS model, by searches of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from unbraid.errors import UsageError
+from unbraid.nets import descend, explain, half_squares, misfit
+from unbraid.robustness.attacks import float_images
+from unbraid.robustness.synthesis.bounds import l2_bound
+from unbraid.robustness.synthesis.inference import BATCH, Generators
+
+if TYPE_CHECKING:
+    from unbraid.training import Run
+
+__all__ = ["Bounds", "lower_bounds"]
+
+HALVINGS = 12
+"""How often an interval of lengths is halved, each time with a search for the other classes' best latents."""
+ASSUMPTION = "valid if the search found the best latent of every class within its ball; a better search lowers them"
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What each image may at least be moved by, ``[n]`` each; 0 where the class is wrong already."""
+
+    l2: np.ndarray
+    """As Schott et al. (2019) have it, with their formula mended."""
+    coupled: np.ndarray | None = None
+    """L2, with the divergence of the other classes counted: never below ``l2`` but for the search."""
+    linf: np.ndarray | None = None
+    right: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    """Which images the model names right."""
+
+    def __str__(self) -> str:
+        told = [f"L2 {self.l2.mean():.3f}"]
+        told += [] if self.coupled is None else [f"coupled L2 {self.coupled.mean():.3f}"]
+        told += [] if self.linf is None else [f"median Linf {np.median(self.linf):.3f}"]
+        return f"mean bounds of {len(self.l2):,} images: {', '.join(told)}; {ASSUMPTION}"
+
+
+def lower_bounds(
+    run: Run,
+    images: Any,
+    labels: Any,
+    *,
+    coupled: bool = True,
+    linf: bool = False,
+    batch_size: int = BATCH,
+    generators: Generators | None = None,
+) -> Bounds:
+    """Bounds for an ABS run on images with their classes. They are estimates: see :class:`Bounds`."""
+    made = generators or Generators(run)
+    if made.classes < 2:
+        raise UsageError("bounds compare classes, and this run has one decoder; give an ABS run")
+    if made.search.likelihood != "gaussian":
+        raise UsageError("bounds are for the Gaussian likelihood: they rest on the triangle inequality of distances")
+    pixels, truth = float_images(images, labels)
+    if int(truth.max()) >= made.classes:
+        raise UsageError(f"labels must lie in 0..{made.classes - 1}, the classes of this run, got {int(truth.max())}")
+    parts = [
+        _bounds(made, x.to(made.device), y.to(made.device), coupled, linf)
+        for x, y in zip(pixels.split(batch_size), truth.split(batch_size), strict=True)
+    ]
+    return Bounds(*(None if rows[0] is None else np.concatenate(rows) for rows in zip(*parts, strict=True)))  # type: ignore[arg-type]
+
+
+def _bounds(made: Generators, x: Tensor, y: Tensor, coupled: bool, linf: bool) -> tuple[np.ndarray | None, ...]:
+    rows = torch.arange(len(x), device=x.device)
+    with torch.no_grad():
+        found = explain(made.decode, x, made.known, made.search)
+    right = found.energy.argmin(1) == y
+    own = found.images[rows, y]
+    divergence = half_squares(found.codes[rows, y])
+    residual = (own - x).flatten(1).norm(dim=1)
+    other = torch.ones_like(found.energy, dtype=torch.bool)
+    other[rows, y] = False
+    starts = [made.known.nearest(x, weight=0.0), found.codes]
+
+    def distance(codes: Tensor) -> Tensor:
+        return misfit(x[:, None], made.decode(codes))
+
+    d = _lowest(made, distance, starts).clamp_min(0).sqrt()
+    numbers = (d[other].view(len(x), -1), residual, divergence)
+    plain = l2_bound(*(part.double().cpu().numpy() for part in numbers))
+
+    def safe_l2(eps: Tensor) -> Tensor:
+        def cost(codes: Tensor) -> Tensor:
+            far = distance(codes).clamp_min(1e-12).sqrt()
+            return half_squares(codes) + (far - eps[:, None]).clamp_min(0).square()
+
+        ours = (residual + eps).square() + divergence
+        return (_lowest(made, cost, starts)[other].view(len(x), -1) > ours[:, None]).all(1)
+
+    def safe_linf(eps: Tensor) -> Tensor:
+        def cost(codes: Tensor) -> Tensor:
+            apart = (made.decode(codes) - x[:, None]).abs() - eps[:, None, None, None, None]
+            return apart.clamp_min(0).square().flatten(2).sum(-1)
+
+        ours = ((own - x).abs() + eps[:, None, None, None]).square().flatten(1).sum(1) + divergence
+        return (_lowest(made, cost, starts)[other].view(len(x), -1) > ours[:, None]).all(1)
+
+    kept = right.cpu().numpy()
+    both = _largest(safe_l2, d.amax(1)).cpu().numpy() if coupled else None
+    even = _largest(safe_linf, torch.ones(len(x), device=x.device)).cpu().numpy() if linf else None
+    return (
+        np.where(kept, plain, 0.0),
+        None if both is None else np.where(kept, both, 0.0),
+        None if even is None else np.where(kept, even, 0.0),
+        kept,
+    )
+
+
+def _lowest(made: Generators, cost: Callable[[Tensor], Tensor], starts: list[Tensor]) -> Tensor:
+    """The lowest cost of every image and class from several starts."""
+    with torch.inference_mode(False), torch.enable_grad():
+        return torch.stack([descend(cost, start, made.search)[0] for start in starts]).amin(0)
+
+
+def _largest(safe: Callable[[Tensor], Tensor], most: Tensor) -> Tensor:
+    """The largest length, up to ``most``, at which a decision is still safe, by halving."""
+    low, high = torch.zeros_like(most), most.clone()
+    low_safe = safe(low)
+    for _ in range(HALVINGS):
+        half = (low + high) / 2
+        held = safe(half) & low_safe
+        low, high = torch.where(held, half, low), torch.where(held, high, half)
+    return torch.where(low_safe, low, 0)

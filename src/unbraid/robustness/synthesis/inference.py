@@ -1,0 +1,101 @@
+"""Representations by search instead of an encoder, for every run that decodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from unbraid.errors import UsageError
+from unbraid.nets import ClassVAEs, Decodings, Search, explain
+from unbraid.robustness.attacks import float_images
+
+if TYPE_CHECKING:
+    from unbraid.training import Run
+
+__all__ = ["Explanation", "Generators", "infer"]
+
+BATCH = 100
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What the search found: arrays over ``n`` images and the classes of the model (one for an autoencoder)."""
+
+    energy: np.ndarray
+    """``[n, classes]``: squared distance (or cross-entropy) and divergence, summed over pixels."""
+    codes: np.ndarray
+    """``[n, classes, latents]``."""
+    images: np.ndarray
+    """Decodings ``[n, classes, c, h, w]`` in [0, 1]."""
+
+    @property
+    def best(self) -> np.ndarray:
+        """The class that explains each image best, ``[n]``."""
+        found: np.ndarray = self.energy.argmin(axis=1)
+        return found
+
+
+class Generators:
+    """The decoders of a run, one per class: of an ABS run all of them, of any other run that decodes its one."""
+
+    def __init__(self, run: Run, search: Search | None = None) -> None:
+        objective, model = run.objective, run.model
+        self.device = next(iter(model.parameters())).device
+        asked = getattr(objective, "search", None)
+        self.decode: Callable[[Tensor], Tensor]
+        if isinstance(model, ClassVAEs):
+            self.classes, self.latents, self.decode = model.classes, model.latents, model.decode
+        elif run.can("decode") and hasattr(objective, "latents"):
+            self.classes, self.latents = 1, int(objective.latents)
+            self.decode = lambda codes: objective.decode(model, codes[:, 0])[:, None]
+        else:
+            raise UsageError(f"a model trained by {objective.name!r} does not decode: there is nothing to search with")
+        self.search = search or asked or Search()
+        self._known: Decodings | None = None
+
+    @property
+    def known(self) -> Decodings:
+        """Decodings of random latents, made when first needed."""
+        if self._known is None:
+            like = torch.empty(0, device=self.device)
+            self._known = Decodings(self.decode, self.classes, self.latents, self.search, like)
+        return self._known
+
+    def place(self, images: Any) -> Tensor:
+        """Images as floats ``[n, c, h, w]`` in [0, 1] on the model's device."""
+        pixels, _ = float_images(images, np.zeros(len(images), dtype=np.int64))
+        return pixels.to(self.device)
+
+
+def infer(
+    run: Run,
+    images: Any,
+    *,
+    samples: int | None = None,
+    iterations: int | None = None,
+    batch_size: int = BATCH,
+    generators: Generators | None = None,
+) -> Explanation:
+    """For every image and class the latent whose decoding explains it best (Schott et al., 2019).
+
+    ``images`` are uint8 ``[n, h, w, c]`` or floats ``[n, c, h, w]`` in [0, 1]. ``samples`` and ``iterations`` replace
+    those of the run (8,000 and 50 unless told otherwise). Pass ``generators`` to keep decodings between calls.
+    """
+    if batch_size < 1:
+        raise UsageError(f"batch_size must be at least 1, got {batch_size}")
+    made = generators or Generators(run)
+    changed = {name: value for name, value in (("samples", samples), ("iterations", iterations)) if value is not None}
+    if changed:
+        made = Generators(run, replace(made.search, **changed))
+    pixels = made.place(images)
+    found = []
+    with torch.no_grad():
+        for part in pixels.split(batch_size):
+            one = explain(made.decode, part, made.known, made.search)
+            found.append([piece.cpu().numpy() for piece in (one.energy, one.codes, one.images)])
+    return Explanation(*(np.concatenate(pieces) for pieces in zip(*found, strict=True)))

@@ -1,0 +1,217 @@
+"""Analysis by synthesis: posteriors, bounds, thresholds and neighbours against what is known."""
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from unbraid.errors import UsageError, UsageWarning
+from unbraid.nets import Search
+from unbraid.robustness.synthesis import (
+    PUBLISHED,
+    Binarised,
+    Calibration,
+    Generators,
+    NearestNeighbour,
+    binary_bound,
+    calibrate,
+    fit_scales,
+    l2_bound,
+    lower_bounds,
+    posterior,
+    scaled_l2_bound,
+    spread_misfit,
+    threshold,
+)
+
+RNG = np.random.default_rng(0)
+
+
+def test_far_from_every_class_all_are_as_likely():
+    assert (posterior(np.full((1, 10), -1e6)) == 0.1).all()
+    assert (posterior(np.array([[-1e5, -1e5, 0.0]])).argmax(1) == 2).all()
+    assert np.isfinite(posterior(RNG.uniform(-1e5, 1e5, (20, 10)))).all()
+
+
+def test_the_published_posterior_of_a_clean_digit():
+    # exp(-440 / 784 * 9.5) = 4.84e-3 against nine times exp(-33.7), with 3.9e-5 added to each:
+    # (4.84e-3 + 3.9e-5) / (4.84e-3 + 10 * 3.9e-5) = 0.9328.
+    scores = -np.array([[9.5, *[60.0] * 9]])
+    assert posterior(scores, PUBLISHED)[0, 0] == pytest.approx(0.9328, abs=5e-4)
+
+
+def test_without_eta_it_is_softmax_and_it_never_changes_the_class():
+    scores = RNG.normal(0, 5, (50, 4))
+    np.testing.assert_allclose(posterior(scores, Calibration()), torch.softmax(torch.tensor(scores), 1))
+    for alpha, eta in ((0.1, 0.0), (3.0, 0.5), (0.7, 1e-9)):
+        assert (posterior(scores, Calibration(alpha, eta)).argmax(1) == scores.argmax(1)).all()
+
+
+def test_calibration_reaches_its_median():
+    labels = RNG.integers(0, 5, 400)
+    scores = -RNG.gamma(4, 10, (400, 5))
+    scores[np.arange(400), labels] += 60
+    found = calibrate(scores, labels)
+    assert np.median(posterior(scores, found).max(1)) == pytest.approx(0.9, abs=0.002)
+    assert found.eta > 0
+    with pytest.warns(UsageWarning, match="eta, which stays 0"):
+        assert calibrate(RNG.normal(0, 1, (50, 5)), RNG.integers(0, 5, 50)).eta == 0
+
+
+def test_the_bound_is_where_the_two_energies_meet():
+    # d = 5, R = 2, K = 3: (25 - 4 - 3) / (2 * 7) = 18 / 14; there (2 + e)^2 + 3 = (5 - e)^2 = 13.796.
+    found = l2_bound(np.array([[5.0]]), np.array([2.0]), np.array([3.0]))[0]
+    assert found == pytest.approx(18 / 14)
+    assert (2 + found) ** 2 + 3 == pytest.approx((5 - found) ** 2) == pytest.approx(13.796, abs=1e-3)
+    ones = np.ones((1, 1))
+    scaled = scaled_l2_bound(np.array([[5.0]]), np.array([2.0]), np.array([3.0]), ones[0], ones)
+    assert scaled[0] == pytest.approx(18 / 14, abs=1e-9)
+    assert l2_bound(np.array([[2.0, 9.0]]), np.array([2.0]), np.array([1.0]))[0] == 0  # the nearest class decides
+    # 1.5 ((2 + e)^2 + 3) = (5 - e)^2: 0.5 e^2 + 16 e - 14.5 = 0, e = -16 + sqrt(256 + 29)
+    heavier = scaled_l2_bound(np.array([[5.0]]), np.array([2.0]), np.array([3.0]), np.array([1.5]), ones)
+    assert heavier[0] == pytest.approx(-16 + np.sqrt(285), abs=1e-9)
+
+
+def test_a_thresholded_image_moves_by_its_cheapest_pixels():
+    images = np.array([[0.0, 0.4, 0.45, 1.0]])
+    # A bound of 1.2 needs ceil(1.44) = 2 flips: the pixels at 0.05 and 0.1 from the threshold.
+    assert binary_bound(images, np.array([1.2]))[0] == pytest.approx(np.hypot(0.05, 0.1))
+    assert binary_bound(images, np.array([1.0]))[0] == pytest.approx(0.05)
+    assert binary_bound(images, np.array([0.0]))[0] == 0
+
+
+def test_squares_spread_as_far_as_pixels_can_move():
+    most, least = spread_misfit(np.array([0.3, -0.1]), 0.2)
+    assert (most, least) == (pytest.approx(0.25 + 0.09), pytest.approx(0.01))
+
+
+class LinearGenerators(Generators):
+    """Decoders ``W_c z + b_c`` in place of trained ones."""
+
+    def __init__(self, classes=3, latents=2, seed=0):
+        noise = torch.Generator().manual_seed(seed)
+        self.weights = 0.15 * torch.randn(classes, 9, latents, generator=noise)
+        self.shifts = torch.rand(classes, 9, generator=noise)
+        self.classes, self.latents, self.device, self._known = classes, latents, torch.device("cpu"), None
+        self.search = Search(samples=300, iterations=80, rate=0.1)
+
+    def decode(self, codes):
+        return (torch.einsum("cpl,ncl->ncp", self.weights, codes) + self.shifts).view(-1, self.classes, 1, 3, 3)
+
+    def energies(self, flat):
+        """Exactly the lowest energies: z = (W'W + I / 2)^-1 W'(x - b)."""
+        apart = flat[:, None] - self.shifts
+        inner = torch.einsum("cpl,cpm->clm", self.weights, self.weights) + 0.5 * torch.eye(self.latents)
+        codes = torch.linalg.solve(inner, torch.einsum("cpl,ncp->ncl", self.weights, apart)[..., None])[..., 0]
+        left = apart - torch.einsum("cpl,ncl->ncp", self.weights, codes)
+        return left.square().sum(-1) + 0.5 * codes.square().sum(-1)
+
+
+@pytest.fixture(scope="module")
+def bounded():
+    made = LinearGenerators()
+    noise = torch.Generator().manual_seed(5)
+    truth = torch.arange(12) % 3
+    images = (made.shifts[truth] + 0.05 * torch.randn(12, 9, generator=noise)).clamp(0, 1).view(12, 1, 3, 3)
+    found = lower_bounds(None, images, truth, coupled=True, linf=True, generators=made)
+    return made, images.flatten(1), truth, found
+
+
+def test_no_change_within_a_bound_changes_the_decision(bounded):
+    made, flat, truth, found = bounded
+    assert found.right.all()
+    assert (found.l2 > 0).any()
+    noise = torch.Generator().manual_seed(9)
+    for row in range(len(flat)):
+        ways = torch.randn(1000, 9, generator=noise)
+        worst = [made.shifts[c] - flat[row] for c in range(3)]
+        ways = torch.cat([ways, torch.stack(worst)])
+        unit = ways / ways.norm(dim=1, keepdim=True)
+        for bound, step in ((found.l2, unit), (found.coupled, unit), (found.linf, ways.sign())):
+            moved = flat[row] + 0.999 * float(bound[row]) * step
+            assert (made.energies(moved).argmin(1) == truth[row]).all()
+
+
+def test_counting_the_divergence_of_others_gives_more(bounded):
+    *_, found = bounded
+    assert (found.coupled >= found.l2 - 1e-3).all()
+    assert found.coupled.mean() > found.l2.mean()
+    assert (found.linf <= found.coupled + 1e-3).all()  # a change of Linf e has an L2 of e or more
+    assert "valid if the search found" in str(found)
+
+
+def test_wrong_classes_have_no_bound(bounded):
+    made, flat, truth, _ = bounded
+    found = lower_bounds(None, flat.view(-1, 1, 3, 3)[:3], (truth[:3] + 1) % 3, coupled=False, generators=made)
+    assert (found.l2 == 0).all()
+    assert found.coupled is None
+    with pytest.raises(UsageError, match=r"labels must lie in 0\.\.2"):
+        lower_bounds(None, flat.view(-1, 1, 3, 3)[:1], torch.tensor([3]), generators=made)
+
+
+class Summed(nn.Module):
+    def forward(self, images):
+        total = images.flatten(1).sum(1)
+        return torch.stack([-total.square(), total], 1)
+
+
+def test_a_threshold_is_binary_forward_and_invisible_backward():
+    images = torch.tensor([[[[0.2, 0.5], [0.49, 0.9]]]], requires_grad=True)
+    assert threshold(images).tolist() == [[[[0, 1], [0, 1]]]]  # 0.5 itself counts as 1
+    scores = Binarised(Summed())(images)
+    assert scores.tolist() == [[-4, 2]]
+    scores[0, 0].backward()
+    # d(-s^2)/ds = -2 s = -4 at the binarised sum of 2, for every pixel.
+    assert (images.grad == -4).all()
+
+
+def test_what_crosses_no_threshold_changes_nothing():
+    images = torch.rand(5, 1, 3, 3, generator=torch.Generator().manual_seed(0))
+    moved = torch.where(images >= 0.5, 0.5 + 0.9 * (images - 0.5), 0.9 * images)
+    assert torch.equal(Binarised(Summed())(moved), Binarised(Summed())(images))
+    scaled = Binarised(Summed(), scales=[2.0, 1.0])(images)
+    assert torch.equal(scaled[:, 0], 2 * Binarised(Summed())(images)[:, 0])
+
+
+def test_scales_of_classes_make_more_images_right():
+    # Class 1 has energies 4 % too low everywhere: a scale of 1.05 or more hands class 0 its own images back.
+    energies = np.array([[100.0, 97.0], [100.0, 96.5], [120.0, 100.0], [110.0, 90.0]])
+    labels = np.array([0, 0, 1, 1])
+    scales = fit_scales(-energies, labels)
+    assert ((-energies * scales).argmax(1) == labels).all()
+    assert (fit_scales(-np.array([[1.0, 2.0], [2.0, 1.0]]), np.array([0, 1])) == 1).all()  # nothing to gain
+
+
+def test_the_nearest_neighbour_is_nearest():
+    known = RNG.integers(0, 256, (30, 4, 4, 1), dtype=np.uint8)
+    labels = np.arange(30) % 3
+    net = NearestNeighbour(known, labels)
+    images = torch.rand(6, 1, 4, 4, dtype=torch.float32, generator=torch.Generator().manual_seed(1), requires_grad=True)
+    scores = net(images)
+    flat = known.transpose(0, 3, 1, 2).reshape(30, -1) / 255
+    apart = np.linalg.norm(images.detach().numpy().reshape(6, 1, -1) - flat[None], axis=-1)
+    expected = -np.stack([apart[:, labels == c].min(1) for c in range(3)], 1)
+    np.testing.assert_allclose(scores.detach(), expected, rtol=1e-5)
+    scores[:, 1].sum().backward()
+    # The gradient of minus a distance has length one.
+    np.testing.assert_allclose(images.grad.flatten(1).norm(dim=1), 1, rtol=1e-4)
+    with pytest.raises(UsageError, match="no image of class 1"):
+        NearestNeighbour(known[:2], np.array([0, 2]))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: posterior([[np.nan, 1.0]]), "finite"),
+        (lambda: posterior([1.0, 2.0]), r"\[n, classes\]"),
+        (lambda: Calibration(0.0), "alpha must be above 0"),
+        (lambda: calibrate([[1.0, 0.0]], [2]), r"labels must lie in 0\.\.1"),
+        (lambda: l2_bound(np.ones((2, 1)), np.ones(3), np.ones(2)), "distances must be"),
+        (lambda: l2_bound(-np.ones((2, 1)), np.ones(2), np.ones(2)), "not negative"),
+        (lambda: Binarised(Summed(), level=0), "level must lie"),
+        (lambda: Binarised(Summed(), scales=[1.0, -1.0]), "scales must be"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(call, message):
+    with pytest.raises(UsageError, match=message):
+        call()
