@@ -6,13 +6,14 @@ import torch
 from torch import nn
 
 from unbraid.errors import UsageError, UsageWarning
-from unbraid.nets import Search
+from unbraid.nets import ClassVAEs, Search, load_released_abs
 from unbraid.robustness.synthesis import (
     PUBLISHED,
     Binarised,
     Calibration,
     Generators,
     NearestNeighbour,
+    SearchClassifier,
     binary_bound,
     calibrate,
     fit_scales,
@@ -215,3 +216,40 @@ def test_the_nearest_neighbour_is_nearest():
 def test_what_cannot_be_meant_is_refused(call, message):
     with pytest.raises(UsageError, match=message):
         call()
+
+
+def release(net, folder):
+    """One file per class, as released: names of layers do not matter, torch's old format, the decoder first in one."""
+    files = []
+    for number in range(net.classes):
+        state = {}
+        for half, layers in (("q", net.encoder), ("p", net.decoder)):
+            for place, layer in enumerate(layers):
+                for kind, tensor in layer.state_dict().items():
+                    part = tensor if tensor.ndim == 0 else tensor.view(net.classes, -1, *tensor.shape[1:])[number]
+                    state[f"{half}.l{place}.{kind}"] = part.clone()
+        if number == 1:
+            state = {name: state[name] for name in sorted(state, key=lambda name: name[0])}
+        files.append(folder / f"{number}.net")
+        torch.save(state, files[-1], _use_new_zipfile_serialization=False)
+    return files
+
+
+def test_released_weights_are_known_by_their_shapes(tmp_path):
+    net = ClassVAEs((28, 28, 1), 3, 4, generator=torch.Generator().manual_seed(4))
+    net.encode(torch.rand(4, 3, 1, 28, 28)), net.decode(torch.randn(4, 3, 4))  # batch norms learn something
+    files = release(net.eval(), tmp_path)
+    loaded = load_released_abs(files)
+    assert all(torch.equal(a, b) for a, b in zip(loaded.parameters(), net.parameters(), strict=True))
+    codes = torch.randn(2, 3, 4)
+    assert torch.equal(loaded.decode(codes), net.decode(codes))
+    images = loaded.decode(codes)[:, 1].detach()
+    scores = SearchClassifier(loaded, Search(samples=200, iterations=30))(images)
+    assert scores.argmax(1).tolist() == [1, 1]  # who made them explains them best
+    with pytest.raises(UsageError, match="one per class"):
+        load_released_abs(files[:1])
+    with pytest.raises(UsageError, match="of shape"):
+        load_released_abs(release(ClassVAEs((32, 32, 1), 3, 4), tmp_path))
+    (tmp_path / "0.net").write_bytes(b"no weights")
+    with pytest.raises(UsageError, match="not a readable state dict"):
+        load_released_abs(files)

@@ -30,6 +30,7 @@ from unbraid.nets.posterior import Gaussian
 from unbraid.nets.predictors import Predictor, build_predictor
 from unbraid.nets.projection import clip_l2_ball, clip_linf, project_l2
 from unbraid.nets.registry import Shape, build, get, names, register
+from unbraid.nets.released_abs import load_released_abs
 from unbraid.nets.slow import slow
 from unbraid.nets.stacked import Stacked, can_stack
 from unbraid.nets.stride2 import fast_kernels
@@ -90,6 +91,7 @@ __all__ = [
     "likelihood",
     "likelihoods",
     "linear",
+    "load_released_abs",
     "misfit",
     "mlp",
     "names",

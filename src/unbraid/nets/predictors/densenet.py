@@ -12,6 +12,7 @@ from unbraid.errors import UsageError
 from unbraid.nets.layers import BatchNorm
 from unbraid.nets.predictors.coordinates import need_image
 from unbraid.nets.predictors.registry import register
+from unbraid.nets.state_dicts import read_state_dict
 
 __all__ = ["DenseNet", "densenet_121", "load_densenet"]
 
@@ -95,7 +96,7 @@ def densenet_121(
 
 def load_densenet(net: DenseNet, path: str | Path) -> None:
     """Copy the weights of a state dict with torchvision's names, old or new, into a network, but for its last layer."""
-    found = _state(Path(path))
+    found = read_state_dict(Path(path))
     # The first releases wrote norm.1 for norm1.
     renamed = {
         name.replace("norm.", "norm").replace("conv.", "conv") if "denselayer" in name else name: tensor
@@ -114,19 +115,3 @@ def load_densenet(net: DenseNet, path: str | Path) -> None:
                 f"got {list(renamed[name].shape)}"
             )
     net.load_state_dict({name: renamed[name] for name in wanted}, strict=False)
-
-
-def _state(path: Path) -> dict[str, Tensor]:
-    if not path.is_file():
-        raise UsageError(f"weights {str(path)!r} do not exist; give the path of a state dict")
-    try:
-        if path.suffix == ".safetensors":
-            from safetensors.torch import load_file
-
-            return load_file(path)
-        found = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # whatever a damaged file does to the readers
-        raise UsageError(f"weights {str(path)!r} are not a readable state dict: {error}") from error
-    if not isinstance(found, dict) or not all(isinstance(tensor, Tensor) for tensor in found.values()):
-        raise UsageError(f"weights {str(path)!r} must hold a state dict: names and tensors")
-    return found

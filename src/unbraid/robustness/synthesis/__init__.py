@@ -3,7 +3,7 @@
 from unbraid.robustness.synthesis.binary import PUBLISHED_SCALES, Binarised, fit_scales, threshold
 from unbraid.robustness.synthesis.bounds import binary_bound, l2_bound, scaled_l2_bound, spread_misfit
 from unbraid.robustness.synthesis.certify import Bounds, lower_bounds
-from unbraid.robustness.synthesis.inference import Explanation, Generators, infer
+from unbraid.robustness.synthesis.inference import Explanation, Generators, SearchClassifier, infer
 from unbraid.robustness.synthesis.neighbour import NearestNeighbour
 from unbraid.robustness.synthesis.posterior import PUBLISHED, Calibration, calibrate, posterior
 
@@ -16,6 +16,7 @@ __all__ = [
     "Explanation",
     "Generators",
     "NearestNeighbour",
+    "SearchClassifier",
     "binary_bound",
     "calibrate",
     "fit_scales",

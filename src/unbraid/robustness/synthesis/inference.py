@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from unbraid.errors import UsageError
 from unbraid.nets import ClassVAEs, Decodings, Search, explain
@@ -17,7 +17,7 @@ from unbraid.robustness.attacks import float_images
 if TYPE_CHECKING:
     from unbraid.training import Run
 
-__all__ = ["Explanation", "Generators", "infer"]
+__all__ = ["Explanation", "Generators", "SearchClassifier", "infer"]
 
 BATCH = 100
 
@@ -99,3 +99,23 @@ def infer(
             one = explain(made.decode, part, made.known, made.search)
             found.append([piece.cpu().numpy() for piece in (one.energy, one.codes, one.images)])
     return Explanation(*(np.concatenate(pieces) for pieces in zip(*found, strict=True)))
+
+
+class SearchClassifier(nn.Module):
+    """Class networks without a run, such as released ones, as a classifier of float images ``[n, c, h, w]``."""
+
+    def __init__(self, networks: ClassVAEs, search: Search | None = None) -> None:
+        super().__init__()
+        self.networks, self.search = networks.eval().requires_grad_(False), search or Search()
+        self._known: Decodings | None = None
+
+    def train(self, mode: bool = True) -> SearchClassifier:
+        """Stay in evaluation mode: it is asked, not trained."""
+        return super().train(False)
+
+    def forward(self, images: Tensor) -> Tensor:
+        net = self.networks
+        if self._known is None:
+            like = torch.empty(0, device=images.device, dtype=images.dtype)
+            self._known = Decodings(net.decode, net.classes, net.latents, self.search, like)
+        return -explain(net.decode, images, self._known, self.search).energy
