@@ -1,6 +1,6 @@
 """Networks: encoders, decoders, what their outputs mean. Plain modules without training logic."""
 
-from unbraid.nets import predictors
+from unbraid.nets import bijections, predictors
 from unbraid.nets.autoencoder import Autoencoder
 from unbraid.nets.comparison import PairClassifier, PairComparison
 from unbraid.nets.conv import ConvDecoder, ConvEncoder, conv
@@ -52,6 +52,7 @@ __all__ = [
     "Problem",
     "Shape",
     "Stacked",
+    "bijections",
     "build",
     "build_predictor",
     "can_stack",

@@ -1,0 +1,62 @@
+"""Bijective classifiers by name, initialised from an explicit generator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from unbraid.errors import UsageError
+from unbraid.nets.initialise import seeded
+from unbraid.options import Named, check_options
+from unbraid.registry import Registry
+
+if TYPE_CHECKING:
+    from unbraid.nets.bijections.firevnet import FiRevNet
+
+__all__ = ["Builder", "build_bijection", "get", "names", "register"]
+
+Builder = Callable[..., "FiRevNet"]
+
+BIJECTIONS: Registry[Builder] = Registry("bijection")
+
+
+def register(name: str) -> Callable[[Builder], Builder]:
+    """Make a function ``(shape, classes, **options) -> FiRevNet`` known by name.
+
+    ``shape`` is (height, width, channels) of images, or (length,) of vectors, as data sets have it.
+    """
+    return BIJECTIONS.register(name)
+
+
+def names() -> list[str]:
+    """All registered bijections."""
+    return BIJECTIONS.names()
+
+
+def get(name: str) -> Builder:
+    """The function registered under a name."""
+    return BIJECTIONS[name]
+
+
+def build_bijection(
+    name: str, shape: tuple[int, ...], classes: int, *, generator: torch.Generator | None = None, **options: Any
+) -> FiRevNet:
+    """A bijective classifier for data of a shape, (height, width, channels) or (length,).
+
+    Options can be written into the name, as on the command line: ``build_bijection("conv:blocks=2,width=8", ...)``.
+    All weights follow from the ``generator`` alone (without one: from seed 0).
+
+    >>> net = build_bijection("conv:blocks=1,width=4", (32, 32, 1), 10)
+    >>> net.size, net.parts
+    (1024, (256, 256, 512))
+    """
+    named = Named.read(name)
+    builder = BIJECTIONS[named.name]
+    given = {**named.options, **options}
+    chosen = check_options(f"bijection {named.name!r}", builder, given, given=("shape", "classes"))
+    if len(shape) not in (1, 3) or min(shape) < 1:
+        raise UsageError(f"shape must be (height, width, channels) or (length,), got {shape}")
+    with seeded(generator):
+        return builder(tuple(shape), classes, **chosen)
