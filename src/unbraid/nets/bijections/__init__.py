@@ -11,9 +11,9 @@ from unbraid.nets.bijections.couplings import AdditiveCoupling, AffineCoupling, 
 from unbraid.nets.bijections.dct import DCT, dct_matrix
 from unbraid.nets.bijections.firevnet import Checked, FiRevNet
 from unbraid.nets.bijections.mixing import InvertibleConv, Permutation
-from unbraid.nets.bijections.model import BijectiveModel, Grid
+from unbraid.nets.bijections.model import BijectiveModel, Grid, build_model
 from unbraid.nets.bijections.prior import LN2, DiagonalNormal, bits_per_dimension
-from unbraid.nets.bijections.registry import build_bijection, get, names, register
+from unbraid.nets.bijections.registry import build_bijection, get, names, register, unit_of
 from unbraid.nets.bijections.residual import conv_residual, fc_residual
 from unbraid.nets.bijections.shapes import FactorOut, ReadOut, Squeeze
 from unbraid.registry import import_modules
@@ -39,6 +39,7 @@ __all__ = [
     "SwapCoupling",
     "bits_per_dimension",
     "build_bijection",
+    "build_model",
     "conv",
     "conv_residual",
     "dct_matrix",
@@ -48,6 +49,7 @@ __all__ = [
     "imagenet",
     "names",
     "register",
+    "unit_of",
 ]
 
 import_modules(__name__)

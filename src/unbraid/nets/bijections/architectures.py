@@ -64,7 +64,7 @@ def fc(
     return FiRevNet(Chain(layers), shape if len(shape) == 1 else (shape[2], *shape[:2]), classes)
 
 
-@register("conv")
+@register("conv", unit=lambda stages=3, squeezes=1, **_: 2 ** (stages + squeezes - 1))
 def conv(
     shape: tuple[int, ...],
     classes: int,
@@ -135,7 +135,7 @@ def conv(
     return FiRevNet(rest(0, channels, height, across), (channels, height, across), classes)
 
 
-@register("imagenet")
+@register("imagenet", unit=lambda stages=4, **_: 2 ** (stages + 1))
 def imagenet(
     shape: tuple[int, ...], classes: int, *, blocks: int = 4, stages: int = 4, width: int = 0, zero: bool = True
 ) -> FiRevNet:

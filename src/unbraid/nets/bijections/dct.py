@@ -29,7 +29,7 @@ def dct_matrix(size: int) -> Tensor:
 class DCT(Bijection):
     """C_h X C_w^T of every channel; keeps volume. Coefficient (0, 0) of an N x N map is N times its mean.
 
-    The matrices are built in float64 and no part of the state, so that a network moved to float64 inverts to its digits.
+    The matrices are built in float64 and no part of the state: a network that is moved to float64 has all digits.
     """
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:

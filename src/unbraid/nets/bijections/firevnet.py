@@ -43,6 +43,11 @@ class FiRevNet(Bijection):
             raise UsageError(
                 f"classes must be at least 1 and fewer than the {self.size} numbers of a sample, got {classes}"
             )
+        if classes > self.parts[0]:
+            raise UsageError(
+                f"{classes} logits do not fit into the {self.parts[0]} numbers that are left after the last stage; "
+                "take fewer stages or factor_out=false"
+            )
 
     @property
     def parts(self) -> tuple[int, ...]:

@@ -8,9 +8,13 @@ from torch.nn import functional as F
 
 from unbraid.nets.bijections.firevnet import FiRevNet
 from unbraid.nets.bijections.prior import DiagonalNormal, bits_per_dimension
+from unbraid.nets.bijections.registry import build_bijection, unit_of
 from unbraid.problem import Problem
 
-__all__ = ["BijectiveModel", "Grid"]
+__all__ = ["AUTO", "BijectiveModel", "Grid", "build_model"]
+
+AUTO = "auto"
+"""Instead of a network's name: conv for images, fc for vectors."""
 
 
 class Grid(nn.Module):
@@ -70,3 +74,10 @@ class BijectiveModel(nn.Module):
     def bits(self, z: Tensor, log_det: Tensor) -> Tensor:
         """Bits per dimension ``[n]`` of inputs, all outputs counted."""
         return bits_per_dimension(self.prior.log_prob(z) + log_det, self.net.size, width=self.grid.cell)
+
+
+def build_model(name: str, problem: Problem, classes: int, generator: torch.Generator | None = None) -> BijectiveModel:
+    """The model for a problem: a bijection by name, or ``auto``, for images padded to a size that it takes."""
+    name = ("fc" if len(problem.shape) == 1 else "conv") if name == AUTO else name
+    grid = Grid(problem.shape, unit_of(name))
+    return BijectiveModel(build_bijection(name, grid.padded, classes, generator=generator), grid, problem)

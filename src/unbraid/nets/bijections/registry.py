@@ -15,19 +15,36 @@ from unbraid.registry import Registry
 if TYPE_CHECKING:
     from unbraid.nets.bijections.firevnet import FiRevNet
 
-__all__ = ["Builder", "build_bijection", "get", "names", "register"]
+__all__ = ["Builder", "build_bijection", "get", "names", "register", "unit_of"]
 
 Builder = Callable[..., "FiRevNet"]
 
 BIJECTIONS: Registry[Builder] = Registry("bijection")
 
 
-def register(name: str) -> Callable[[Builder], Builder]:
+_UNITS: dict[str, Callable[..., int]] = {}
+
+
+def register(name: str, *, unit: Callable[..., int] | None = None) -> Callable[[Builder], Builder]:
     """Make a function ``(shape, classes, **options) -> FiRevNet`` known by name.
 
-    ``shape`` is (height, width, channels) of images, or (length,) of vectors, as data sets have it.
+    ``shape`` is (height, width, channels) of images, or (length,) of vectors, as data sets have it. A network that
+    takes only some sizes gives ``unit``, a function of its options to the number that divides both sides.
     """
+    if unit is not None:
+        _UNITS[name] = unit
     return BIJECTIONS.register(name)
+
+
+def unit_of(name: str) -> int:
+    """The number that must divide height and width of images for a network with these options.
+
+    >>> unit_of("conv"), unit_of("conv:stages=2"), unit_of("fc")
+    (8, 4, 1)
+    """
+    named = Named.read(name)
+    options = check_options(f"bijection {named.name!r}", get(named.name), named.options, given=("shape", "classes"))
+    return _UNITS[named.name](**options) if named.name in _UNITS else 1
 
 
 def names() -> list[str]:
