@@ -59,10 +59,7 @@ def test_each_player_moves_itself_alone_and_in_its_own_direction():
         states.append(copy.deepcopy(model.state_dict()))
     assert fits[1] > fits[0]  # the nuisance classifier maximises sum_i y_i log D_i
     assert fits[2] < fits[1]  # the bijection minimises it
-    moved = [
-        {key.split(".")[0] for key in a if not torch.equal(a[key], c[key])}
-        for a, c in zip(states, states[1:], strict=False)
-    ]
+    moved = [{key.split(".")[0] for key in a if not torch.equal(a[key], c[key])} for a, c in pairwise(states)]
     assert moved == [{"nuisance"}, {"net"}]
 
 

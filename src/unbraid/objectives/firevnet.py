@@ -37,7 +37,7 @@ class FiRevNetObjective(Objective):
     predicts = "classes"
 
     net: str = "auto"
-    """Bijection by name: conv (images), fc (also vectors), auto for the one that fits; as in conv:blocks=16,width=128."""
+    """Bijection by name: conv (images), fc (also vectors), auto for what fits; as in conv:blocks=16,width=128."""
     factor: str = ""
     """Factor whose values are the classes. By default the data set's own classes."""
     w_mle: float = 0.0

@@ -39,7 +39,7 @@ def fc(
     coupling: Coupling = "swap",
     scale: Literal["tanh", "sigmoid"] = "tanh",
     actnorm: bool = False,
-    zero: bool = True,
+    zero: bool = False,
 ) -> FiRevNet:
     """Fully connected couplings between the halves of a vector: the network for adversarial spheres.
 
