@@ -1,8 +1,8 @@
 """Theorem 8 of Jacobsen et al. (2019): when the logits keep their information under a shift, and what it leaves unsaid.
 
 If I_D(y; z_n) = 0 and I_Adv(y; z_n) <= I_D(y; z_n), then I_Adv(y; z_s) = I_D(y; z_s). The proof uses two things that
-the statement does not have: z_n independent of (y, z_s) *jointly* under the shifted law, and as much information about y
-in x after the shift as before.
+the statement does not have: z_n independent of (y, z_s) *jointly* under the shifted law, and as much information about
+y in x after the shift as before.
 """
 
 from __future__ import annotations

@@ -93,8 +93,10 @@ class FiRevNetObjective(Objective):
             *({"params": list(part.parameters())} for part in (model.prior, *others)),
         ]
         if self.optimizer == "sgd":
-            return SGD(groups, lr=self.learning_rate, momentum=0.9)
-        return (Adamax if self.optimizer == "adamax" else Adam)(groups, lr=self.learning_rate)
+            return SGD(groups, lr=self.learning_rate, momentum=0.9, fused=True)
+        if self.optimizer == "adam":
+            return Adam(groups, lr=self.learning_rate, fused=True)
+        return Adamax(groups, lr=self.learning_rate)
 
     def prepare(self, model: BijectiveModel, optimizers: dict[str, torch.optim.Optimizer], step: int) -> None:
         """The learning rate falls at the steps of ``drop_at``."""
