@@ -148,7 +148,7 @@ def test_the_density_of_a_flow_of_two_numbers_integrates_to_one():
 
 def test_bits_of_uniform_bytes_under_a_standard_normal():
     # E[-log2 p] = (ln(2 pi) / 2 + E x^2 / 2 + ln 128) / ln 2 with E x^2 = 1/3 for x uniform in [-1, 1).
-    net = build_bijection("fc:blocks=1", (16, 16, 4), 2)
+    net = build_bijection("fc:blocks=1,zero=true", (16, 16, 4), 2)
     grid = b.Grid((16, 16, 4))
     model = b.BijectiveModel(net, grid, Problem((16, 16, 4), 1))
     torch.manual_seed(0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from unbraid.errors import UsageError, unknown_name
 from unbraid.objectives.base import Inputs, Objective, Problem, Terms, register
@@ -88,7 +88,7 @@ class FiRevNetObjective(Objective):
         """One that moves the bijection, the density of its outputs, and what else there is; only the first decays."""
         from torch.optim import SGD, Adam, Adamax
 
-        groups = [
+        groups: list[dict[str, Any]] = [
             {"params": list(model.net.parameters()), "weight_decay": self.weight_decay},
             *({"params": list(part.parameters())} for part in (model.prior, *others)),
         ]

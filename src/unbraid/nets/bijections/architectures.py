@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Literal
 
@@ -47,10 +48,15 @@ def fc(
     begin as the identity. Images are taken as vectors.
     """
     _check_counts(blocks=blocks)
-    size = shape[0] if len(shape) == 1 else shape[0] * shape[1] * shape[2]
+    size = math.prod(shape)
     if size < 2:
         raise UsageError(f"couplings need at least two numbers to couple, got vectors of {size}")
-    layers: list[Bijection] = [] if len(shape) == 1 else [ReadOut((shape[2], *shape[:2]))]
+    layers: list[Bijection] = []
+    seen: tuple[int, ...] = shape
+    if len(shape) == 3:
+        height, across, channels = shape
+        seen = (channels, height, across)
+        layers += [ReadOut((channels, height, across))]
     cut = size // 2
     for _ in range(blocks):
         layers += [ActNorm(size)] if actnorm else []
@@ -61,7 +67,7 @@ def fc(
             cut = size - cut
         else:
             layers += [Permutation(size)]
-    return FiRevNet(Chain(layers), shape if len(shape) == 1 else (shape[2], *shape[:2]), classes)
+    return FiRevNet(Chain(layers), seen, classes)
 
 
 @register("conv", unit=lambda stages=3, squeezes=1, **_: 2 ** (stages + squeezes - 1))

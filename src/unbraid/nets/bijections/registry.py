@@ -22,7 +22,7 @@ Builder = Callable[..., "FiRevNet"]
 BIJECTIONS: Registry[Builder] = Registry("bijection")
 
 
-_UNITS: dict[str, Callable[..., int]] = {}
+_UNITS: dict[Builder, Callable[..., int]] = {}
 
 
 def register(name: str, *, unit: Callable[..., int] | None = None) -> Callable[[Builder], Builder]:
@@ -31,9 +31,13 @@ def register(name: str, *, unit: Callable[..., int] | None = None) -> Callable[[
     ``shape`` is (height, width, channels) of images, or (length,) of vectors, as data sets have it. A network that
     takes only some sizes gives ``unit``, a function of its options to the number that divides both sides.
     """
-    if unit is not None:
-        _UNITS[name] = unit
-    return BIJECTIONS.register(name)
+
+    def add(builder: Builder) -> Builder:
+        if unit is not None:
+            _UNITS[builder] = unit
+        return BIJECTIONS.register(name)(builder)
+
+    return add
 
 
 def unit_of(name: str) -> int:
@@ -43,7 +47,9 @@ def unit_of(name: str) -> int:
     (8, 4, 1)
     """
     named = Named.read(name)
-    options = check_options(f"bijection {named.name!r}", get(named.name), named.options, given=("shape", "classes"))
+    options = check_options(
+        f"bijection {named.name!r}", get(named.name), dict(named.options), given=("shape", "classes")
+    )
     return _UNITS[named.name](**options) if named.name in _UNITS else 1
 
 
