@@ -47,10 +47,9 @@ def unit_of(name: str) -> int:
     (8, 4, 1)
     """
     named = Named.read(name)
-    options = check_options(
-        f"bijection {named.name!r}", get(named.name), dict(named.options), given=("shape", "classes")
-    )
-    return _UNITS[named.name](**options) if named.name in _UNITS else 1
+    builder, written = get(named.name), dict(named.options)
+    options = check_options(f"bijection {named.name!r}", builder, written, given=("shape", "classes"))
+    return _UNITS[builder](**options) if builder in _UNITS else 1
 
 
 def names() -> list[str]:
