@@ -40,15 +40,17 @@ def mi_lower_bound(classifier: Callable[[Tensor], Tensor], z: Tensor, labels: Te
 
 
 class Reader(nn.Module):
-    """A fully connected classifier of vectors, which it standardises first by the data it was trained on."""
+    """A fully connected classifier of vectors, which may standardise them by the data it was trained on."""
 
     mean: Tensor
     std: Tensor
 
-    def __init__(self, z: Tensor, classes: int, *, width: int, depth: int, generator: torch.Generator) -> None:
+    def __init__(
+        self, z: Tensor, classes: int, *, width: int, depth: int, standardise: bool, generator: torch.Generator
+    ) -> None:
         super().__init__()
-        self.register_buffer("mean", z.mean(0))
-        self.register_buffer("std", z.std(0, correction=0).clamp_min(1e-6))
+        self.register_buffer("mean", z.mean(0) if standardise else torch.zeros_like(z[0]))
+        self.register_buffer("std", z.std(0, correction=0).clamp_min(1e-6) if standardise else torch.ones_like(z[0]))
         name = f"mlp:width={width},depth={depth}"
         self.net = build_predictor(name, (z.shape[1],), classes, generator=generator).to(z)
 
@@ -66,9 +68,14 @@ def train_reader(
     steps: int = 2000,
     batch_size: int = 128,
     learning_rate: float = 1e-3,
+    standardise: bool = False,
     seed: int = 0,
 ) -> Reader:
-    """A classifier of vectors ``[n, d]`` by Adam; the weights that do best on a tenth of the samples are kept."""
+    """A classifier of vectors ``[n, d]`` by Adam; the weights that do best on a tenth of the samples are kept.
+
+    ``standardise`` brings each number to mean 0 and deviation 1 first. It is as right on data, and learns faster where
+    scales differ; away from the data it decides otherwise: on spheres it errs in planes where a plain one does not.
+    """
     if z.ndim != 2 or labels.shape != (len(z),):
         raise UsageError(f"z must be [n, d] with one class each, got {list(z.shape)} and {list(labels.shape)}")
     if len(z) < 2 * HELD_OUT:
@@ -77,7 +84,7 @@ def train_reader(
     z, classes = z.detach(), int(labels.max()) + 1
     order = torch.randperm(len(z), generator=generator)
     kept, train = order[: len(z) // HELD_OUT], order[len(z) // HELD_OUT :]
-    reader = Reader(z[train], max(classes, 2), width=width, depth=depth, generator=generator)
+    reader = Reader(z[train], max(classes, 2), width=width, depth=depth, standardise=standardise, generator=generator)
     optimizer = torch.optim.Adam(reader.net.parameters(), lr=learning_rate)
     every = max(1, min(100, steps // 10))
     best, weights = math.inf, copy.deepcopy(reader.state_dict())
