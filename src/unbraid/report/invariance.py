@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from unbraid.errors import UsageError
-from unbraid.files import save_figure, save_picture
+from unbraid.files import make_folders, save_figure, save_picture, writing
 from unbraid.report.tiles import enlarge, labelled_rows
 
 if TYPE_CHECKING:
@@ -29,7 +29,9 @@ def metamer_sheet(sources: np.ndarray, metamers: np.ndarray, donors: np.ndarray,
         )
     rows = [[enlarge(image, side) for image in images] for images in (sources, metamers, donors)]
     notes = ("same logits as", "the row above", "and the rest of this row")
-    save_picture(labelled_rows(rows, ("logits", "metamer", "nuisance"), notes), path)
+    with writing(path):
+        make_folders(path.parent)
+        save_picture(labelled_rows(rows, ("logits", "metamer", "nuisance"), notes), path)
 
 
 def interpolation_sheet(
@@ -43,7 +45,9 @@ def interpolation_sheet(
     labels = [f"t = {float(step):.2g}" for step in steps]
     notes = ["" for _ in labels]
     notes[0], notes[-1] = "the image", "its metamer"
-    save_picture(labelled_rows(rows, [*labels, "donor"], [*notes, "of all but the logits"]), path)
+    with writing(path):
+        make_folders(path.parent)
+        save_picture(labelled_rows(rows, [*labels, "donor"], [*notes, "of all but the logits"]), path)
 
 
 def draw_decisions(planes: Sequence[Plane], titles: Sequence[str], path: Path) -> None:
@@ -80,4 +84,6 @@ def draw_decisions(planes: Sequence[Plane], titles: Sequence[str], path: Path) -
             )
             axis.set_xticks([])
             axis.set_yticks([])
-    save_figure(figure, path, dpi=150)
+    with writing(path):
+        make_folders(path.parent)
+        save_figure(figure, path, dpi=150)
