@@ -14,6 +14,7 @@ from unbraid.invariance.definitions import (
     preimage_gap,
 )
 from unbraid.invariance.estimated import dependence_lower_bound, estimated_information, estimated_theorem8
+from unbraid.invariance.ignored import IgnoredFactors, ignored_factors
 from unbraid.invariance.metamers import MetamerReport, Metamers, Path, interpolate, metamer_report, metamers
 from unbraid.invariance.nuisance import (
     NuisanceClassifier,
@@ -24,6 +25,7 @@ from unbraid.invariance.nuisance import (
     train_reader,
 )
 from unbraid.invariance.planes import Plane, PlaneStats, decision_plane, plane_basis
+from unbraid.invariance.searched import Searched, search_metamers
 from unbraid.invariance.shifts import last_coordinate_shift, metameric_shift, noise_shift, reweighting_shift
 from unbraid.invariance.spheres import (
     MisalignedRule,
@@ -40,6 +42,7 @@ from unbraid.invariance.toy import redundant_gaussians, redundant_oracle
 
 __all__ = [
     "Bijective",
+    "IgnoredFactors",
     "Information",
     "MetamerReport",
     "Metamers",
@@ -50,6 +53,7 @@ __all__ = [
     "Plane",
     "PlaneStats",
     "Reader",
+    "Searched",
     "Split",
     "Theorem8",
     "as_bijective",
@@ -58,6 +62,7 @@ __all__ = [
     "dependence_lower_bound",
     "estimated_information",
     "estimated_theorem8",
+    "ignored_factors",
     "in_preimage",
     "information",
     "interpolate",
@@ -80,6 +85,7 @@ __all__ = [
     "redundant_gaussians",
     "redundant_oracle",
     "reweighting_shift",
+    "search_metamers",
     "shift_last_coordinate",
     "sphere_attack",
     "sphere_oracle",
