@@ -63,7 +63,9 @@ def test_independence_cross_entropy_makes_metamers_keep_their_class(tmp_path):
     (train_x, train_y), (x, labels) = toy(20_000, 100), toy(10_000, 200)
     found = {}
     for name, objective in objectives.items():
-        run = unbraid.train(objective, data, out=tmp_path / name, steps=3000, batch_size=256, progress="none")
+        run = unbraid.train(
+            objective, data, out=tmp_path / name, steps=3000, batch_size=256, progress="none", precision="fp32"
+        )
         flow = as_bijective(run)
         accuracy = (flow.split(outputs_of(flow, x))[0].argmax(1) == labels).double().mean()
         left = train_nuisance(run, train_x, train_y, x, labels, width=64, depth=2, steps=3000, batch_size=256)

@@ -70,7 +70,8 @@ def invariance_metamers(
 
         few = slice(0, shown)
         rows = (x[few], found.x[few], x[found.donors[few]])
-        metamer_sheet(*(invariance.to_pictures(opened, row) for row in rows), out)
+        sources, made, donors = (invariance.to_pictures(opened, row) for row in rows)
+        metamer_sheet(sources, made, donors, out)
         result["picture"] = str(out)
     _show(result, json)
 

@@ -28,10 +28,10 @@ def metamer_sheet(sources: np.ndarray, metamers: np.ndarray, donors: np.ndarray,
             f"{donors.shape}"
         )
     rows = [[enlarge(image, side) for image in images] for images in (sources, metamers, donors)]
-    notes = ("same logits as", "the row above", "and the rest of this row")
+    notes = ("gives the logits", "has both", "gives all else")
     with writing(path):
         make_folders(path.parent)
-        save_picture(labelled_rows(rows, ("logits", "metamer", "nuisance"), notes), path)
+        save_picture(labelled_rows(rows, ("image", "metamer", "donor"), notes), path)
 
 
 def interpolation_sheet(
