@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from unbraid import data as data
     from unbraid import engines as engines
     from unbraid import evaluation as evaluation
+    from unbraid import invariance as invariance
     from unbraid import metrics as metrics
     from unbraid import nets as nets
     from unbraid import objectives as objectives
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
     from unbraid.training import train as train
 
 _PACKAGES = (
-    *("corruptions", "data", "engines", "evaluation", "metrics", "nets", "objectives", "report", "robustness"),
-    *("selection", "study", "theory", "training"),
+    *("corruptions", "data", "engines", "evaluation", "invariance", "metrics", "nets", "objectives", "report"),
+    *("robustness", "selection", "study", "theory", "training"),
 )
 _HOMES = {"Run": "training", "evaluate": "metrics", "open_run": "training", "train": "training"}
 
@@ -44,6 +45,7 @@ __all__ = [
     "engines",
     "evaluate",
     "evaluation",
+    "invariance",
     "metrics",
     "nets",
     "objectives",

@@ -10,12 +10,12 @@ from unbraid import data, evaluation, nets, objectives
 from unbraid.cli.app import main
 from unbraid.corruptions import SUITES
 from unbraid.metrics import METRICS
-from unbraid.nets import predictors
+from unbraid.nets import bijections, predictors
 from unbraid.objectives import augment
 
 KINDS = {
     "objectives": objectives.names,
-    "nets": lambda: nets.names() + predictors.names(),
+    "nets": lambda: nets.names() + predictors.names() + bijections.names(),
     "data": data.names,
     "metrics": lambda: list(METRICS),
     "measures": evaluation.names,

@@ -32,6 +32,9 @@ SMALL = {
     "samples": 20,
     "iterations": 3,
 }
+OWN = {  # bijections are networks of another kind
+    name: {"net": "conv:blocks=1,width=8", "nuisance_width": 32, "inner_steps": 2} for name in ("firevnet", "ice")
+}
 DOCS = Path(__file__).parents[2] / "docs" / "objectives"
 STUDY = {
     "beta-vae": ("beta", (1, 2, 4, 6, 8, 16)),
@@ -46,7 +49,7 @@ STUDY = {
 def small(name, **options):
     cls = objectives.get(name)
     known = {field.name for field in dataclasses.fields(cls)}
-    return cls(**{key: value for key, value in (SMALL | options).items() if key in known})
+    return cls(**{key: value for key, value in (SMALL | OWN.get(name, {}) | options).items() if key in known})
 
 
 def train(name, dots, out, **options):

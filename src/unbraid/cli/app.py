@@ -16,6 +16,13 @@ from unbraid.cli.evaluate import evaluate_command
 from unbraid.cli.evolve import evolve_run
 from unbraid.cli.explore import explore_command
 from unbraid.cli.generalize import generalize_report, generalize_run, generalize_show, generalize_table
+from unbraid.cli.invariance import (
+    invariance_interpolate,
+    invariance_metamers,
+    invariance_nuisance,
+    invariance_planes,
+    invariance_theorem,
+)
 from unbraid.cli.listing import (
     list_attacks,
     list_augmentations,
@@ -71,6 +78,7 @@ GROUPS = {
     "data": "Data sets: list, show, get, transitions.",
     "evolve": "Populations that copy their best members, alone or recursively: run, status, compare.",
     "generalize": "Which factors models know outside their training images: run, report, table, show.",
+    "invariance": "What bijective classifiers ignore: metamers, interpolate, planes, nuisance, theorem.",
     "list": "What there is by name, plugins included: objectives, nets, data, metrics, measures and more.",
     "robustness": "What classifiers bear that training did not show: corruptions, noise, adversarial.",
     "study": "Many runs as one experiment: run, status, report.",
@@ -91,6 +99,13 @@ def commands() -> Tree:
             "report": generalize_report,
             "table": generalize_table,
             "show": generalize_show,
+        },
+        "invariance": {
+            "metamers": invariance_metamers,
+            "interpolate": invariance_interpolate,
+            "planes": invariance_planes,
+            "nuisance": invariance_nuisance,
+            "theorem": invariance_theorem,
         },
         "report": report_command,
         "robustness": {

@@ -83,17 +83,21 @@ def check_net(objective: object) -> None:
 
     Networks are torch modules, so their names are read off the sources; own ones come with torch, and are known then.
     """
-    from unbraid.objectives import PredictorObjective
+    from unbraid.objectives import FiRevNetObjective, PredictorObjective
     from unbraid.options import parse_name
 
     given = getattr(objective, "net", None)
     if not isinstance(given, str) or "torch" in sys.modules:
         return
-    predicts = isinstance(objective, PredictorObjective)
-    known, name = _registered("nets/predictors" if predicts else "nets"), parse_name(given)[0]
+    kind, folder, more = "network", "nets", []
+    if isinstance(objective, PredictorObjective):
+        kind, folder = "predictor", "nets/predictors"
+    elif isinstance(objective, FiRevNetObjective):
+        kind, folder, more = "bijection", "nets/bijections", ["auto"]
+    known, name = [*_registered(folder), *more], parse_name(given)[0]
     if name.replace("_", "-").lower() not in known:
         hint = "An own one must be imported first (on the command line: --plugin FILE.py)"
-        raise unknown_name("predictor" if predicts else "network", name, known, hint)
+        raise unknown_name(kind, name, known, hint)
 
 
 def check_options_of(objective: str, options: Iterable[str]) -> None:

@@ -31,17 +31,18 @@ def list_objectives(json: bool = False) -> None:
 
 
 def list_nets(json: bool = False) -> None:
-    """List the networks: pairs of encoder and decoder, and predictors, for `unbraid train OBJECTIVE --net NAME`.
+    """List the networks, for `unbraid train OBJECTIVE --net NAME`: encoders with decoders, predictors, bijections.
 
     Args:
         json: Print one JSON array instead of a table.
     """
     from unbraid import nets
-    from unbraid.nets import predictors
+    from unbraid.nets import bijections, predictors
 
     pairs = [_row(name, kind="encoder and decoder", about=summary(nets.get(name))) for name in nets.names()]
     others = [_row(name, kind="predictor", about=summary(predictors.get(name))) for name in predictors.names()]
-    _show(pairs + others, json)
+    whole = [_row(name, kind="bijection", about=summary(bijections.get(name))) for name in bijections.names()]
+    _show(pairs + others + whole, json)
 
 
 def list_data(json: bool = False) -> None:

@@ -1,6 +1,6 @@
 """Networks: encoders, decoders, what their outputs mean. Plain modules without training logic."""
 
-from unbraid.nets import predictors
+from unbraid.nets import bijections, predictors
 from unbraid.nets.autoencoder import Autoencoder
 from unbraid.nets.class_vaes import ClassVAEs
 from unbraid.nets.comparison import PairClassifier, PairComparison
@@ -67,6 +67,7 @@ __all__ = [
     "Search",
     "Shape",
     "Stacked",
+    "bijections",
     "build",
     "build_predictor",
     "can_stack",

@@ -29,7 +29,9 @@ from unbraid.objectives.classifier import Classifier
 from unbraid.objectives.dip_vae import DIPVAEI, DIPVAEII, DIPObjective, batch_covariance
 from unbraid.objectives.factor_vae import FactorVAE, discriminator_terms, log_ratio, permute_dims
 from unbraid.objectives.few_labels import FewLabels, S2BetaTCVAE, S2BetaVAE, label_loss
+from unbraid.objectives.firevnet import FiRevNetObjective
 from unbraid.objectives.full_covariance import FullBetaVAE
+from unbraid.objectives.ice import ICE, label_entropy, reverse_gradient
 from unbraid.objectives.learned_noise import matching_eps, train_generator
 from unbraid.objectives.linear_vae import LinearVAE
 from unbraid.objectives.pairs import PairObjective, PairVAEObjective, halves, stacked
@@ -57,6 +59,7 @@ __all__ = [
     "AE",
     "DIPVAEI",
     "DIPVAEII",
+    "ICE",
     "PCL",
     "PMVAE",
     "VAE",
@@ -72,6 +75,7 @@ __all__ = [
     "DIPObjective",
     "FactorVAE",
     "FewLabels",
+    "FiRevNetObjective",
     "FullBetaVAE",
     "GaussianSlowVAE",
     "Inputs",
@@ -107,6 +111,7 @@ __all__ = [
     "gaussian_kl",
     "get",
     "halves",
+    "label_entropy",
     "label_loss",
     "log_normaliser",
     "log_ratio",
@@ -116,6 +121,7 @@ __all__ = [
     "options_of",
     "permute_dims",
     "register",
+    "reverse_gradient",
     "shared_latents",
     "stacked",
     "stratified_log_weights",

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from unbraid.report.evolution import draw_lineage as draw_lineage
     from unbraid.report.evolution import draw_tree as draw_tree
     from unbraid.report.evolution_study import write_comparison as write_comparison
+    from unbraid.report.invariance import draw_decisions as draw_decisions
+    from unbraid.report.invariance import interpolation_sheet as interpolation_sheet
+    from unbraid.report.invariance import metamer_sheet as metamer_sheet
     from unbraid.report.matrix import save_matrices as save_matrices
     from unbraid.report.sheet import contact_sheet as contact_sheet
     from unbraid.report.split_picture import draw_split as draw_split
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "contact_sheet": "sheet",
     "corruption_sheet": "corruptions",
+    "draw_decisions": "invariance",
     "draw_dependence": "transitions",
     "draw_fits": "transitions",
     "draw_gaps": "transitions",
@@ -36,6 +40,8 @@ _HOMES = {
     "draw_split": "split_picture",
     "draw_tree": "evolution",
     "film": "transitions",
+    "interpolation_sheet": "invariance",
+    "metamer_sheet": "invariance",
     "pair_sheet": "transitions",
     "save_animation": "traversal",
     "save_grid": "traversal",

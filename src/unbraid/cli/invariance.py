@@ -1,0 +1,279 @@
+"""unbraid invariance metamers | interpolate | planes | nuisance | theorem"""
+
+from __future__ import annotations
+
+import json as json_module
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from tyro.conf import Positional, arg
+
+from unbraid.cli.early import check_data, check_folder
+from unbraid.errors import UsageError
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from unbraid.data import Dataset
+    from unbraid.training import Run
+
+__all__ = [
+    "invariance_interpolate",
+    "invariance_metamers",
+    "invariance_nuisance",
+    "invariance_planes",
+    "invariance_theorem",
+]
+
+RunFolder = Positional[Annotated[Path, arg(metavar="RUN")]]
+Name = Annotated[str | None, arg(metavar="NAME")]
+Oracle = Annotated[Path | None, arg(metavar="RUN")]
+
+
+def invariance_metamers(
+    run: RunFolder,
+    *,
+    data: Name = None,
+    images: int = 256,
+    oracle: Oracle = None,
+    shown: int = 12,
+    seed: int = 0,
+    out: Path = Path("invariance/metamers.png"),
+    json: bool = False,
+) -> None:
+    """Inputs with the very logits of one image and all else from another, of another class; a table and a picture.
+
+    Start: `unbraid train firevnet --data mnist --out runs/bijective`.
+
+    Args:
+        run: A run of firevnet or ice.
+        data: Another data set than it was trained on, such as mnist:split=test.
+        images: So many images, drawn at random.
+        oracle: A run that names classes and stands in for the truth; spheres have their own.
+        shown: Columns of the picture; vectors have none.
+        seed: Which images, and whose nuisance each gets.
+        out: The picture.
+        json: Print the result as JSON.
+    """
+    opened, dataset, x, labels = _inputs(run, data, images, seed)
+    from unbraid import invariance
+
+    found = invariance.metamers(opened, x, labels=labels, seed=seed)
+    assert found.donors is not None
+    result: dict[str, Any] = {"images": len(x), "residual": float(found.residual.max())}
+    judge = _oracle(opened, dataset, oracle)
+    if judge is not None:
+        result |= asdict(invariance.metamer_report(found, x, judge, proxy=oracle is not None))
+    if len(dataset.shape) == 3:
+        from unbraid.report import metamer_sheet
+
+        few = slice(0, shown)
+        rows = (x[few], found.x[few], x[found.donors[few]])
+        sources, made, donors = (invariance.to_pictures(opened, row) for row in rows)
+        metamer_sheet(sources, made, donors, out)
+        result["picture"] = str(out)
+    _show(result, json)
+
+
+def invariance_interpolate(
+    run: RunFolder,
+    *,
+    data: Name = None,
+    images: int = 8,
+    steps: int = 9,
+    seed: int = 0,
+    out: Path = Path("invariance/interpolation.png"),
+) -> None:
+    """The way from images to their metamers at constant logits, as columns of a picture.
+
+    Args:
+        run: A run of firevnet or ice on images.
+        data: Another data set than it was trained on.
+        images: Columns.
+        steps: Images in each, from the image itself to its metamer.
+        seed: Which images, and whose nuisance each gets.
+        out: The picture.
+    """
+    opened, dataset, x, labels = _inputs(run, data, max(images, 2), seed)
+    dataset.need_pictures("interpolation")
+    import numpy as np
+
+    from unbraid import invariance
+    from unbraid.report import interpolation_sheet
+
+    donors = invariance.metamers(opened, x, labels=labels, seed=seed).donors
+    path = invariance.interpolate(opened, x, x[donors], steps=steps)
+    pictures = np.stack([invariance.to_pictures(opened, points) for points in path.x])
+    interpolation_sheet(pictures, invariance.to_pictures(opened, x[donors]), path.t.tolist(), out)
+    print(f"logits differ by at most {float(path.residual.max()):.2g} along the way; wrote {out}")
+
+
+def invariance_planes(
+    run: RunFolder, *, data: Name = None, seed: int = 0, out: Path = Path("invariance/planes.png"), json: bool = False
+) -> None:
+    """Decisions on spheres in a plane of two random points, and in that of a point and its metamer on the other sphere.
+
+    Args:
+        run: A run of firevnet or ice on spheres.
+        data: Other spheres than it was trained on, such as spheres:seed=1.
+        seed: Which points.
+        out: The picture.
+        json: Print the result as JSON.
+    """
+    opened, dataset, x, labels = _inputs(run, data, 2000, seed)
+    from unbraid import invariance
+    from unbraid.report import draw_decisions
+
+    radii = _radii(dataset)
+    if radii is None:
+        raise UsageError(f"planes are those of spheres, and {run} is asked about {dataset.name}; --data spheres:...")
+    inner, outer = x[labels == 0], x[labels == 1]
+    found = invariance.on_sphere_metamer(opened, inner[:1], outer[:1], radii[1])
+    left = invariance.train_nuisance(opened, *_halves(x, labels), width=200, steps=500, seed=seed)
+    ends = {"two random points": (inner[0], outer[1]), "a point and its metamer": (inner[0], found.x[0])}
+    planes = [invariance.decision_plane(opened, *pair, radii=radii, nuisance=left) for pair in ends.values()]
+    draw_decisions(planes, list(ends), out)
+    stats = {
+        title: {name: asdict(each) for name, each in plane.stats.items()}
+        for title, plane in zip(ends, planes, strict=True)
+    }
+    _show({"picture": str(out), **stats}, json)
+
+
+def invariance_nuisance(
+    run: RunFolder,
+    *,
+    data: Name = None,
+    test: Name = None,
+    images: int = 10_000,
+    width: int = 512,
+    depth: int = 3,
+    steps: int = 2000,
+    seed: int = 0,
+    json: bool = False,
+) -> None:
+    """What a new classifier reads off the outputs that the run ignores: errors, and a bound of information in nats.
+
+    Args:
+        run: A run of firevnet or ice.
+        data: Another data set than it was trained on.
+        test: The data set it is judged on, such as mnist:split=test (otherwise half of the images drawn).
+        images: At most so many images of each.
+        width: Units of each hidden layer of the classifier.
+        depth: Its hidden layers.
+        steps: Its updates, with batches of 128.
+        seed: Which images, and the classifier's weights.
+        json: Print the result as JSON.
+    """
+    check_data(test)
+    opened, _, x, labels = _inputs(run, data, images, seed)
+    from unbraid import invariance
+
+    other = None if test is None else _drawn(opened, opened.data(test), images, seed)
+    parts = _halves(x, labels) if other is None else (x, labels, *other)
+    left = invariance.train_nuisance(opened, *parts, width=width, depth=depth, steps=steps, seed=seed)
+    names = ("train_error", "test_error", "chance", "information", "entropy")
+    _show({name: getattr(left, name) for name in names}, json)
+
+
+def invariance_theorem(
+    run: RunFolder,
+    *,
+    data: Name = None,
+    images: int = 4000,
+    oracle: Oracle = None,
+    steps: int = 1000,
+    seed: int = 0,
+    json: bool = False,
+) -> None:
+    """Theorem 8 under a metameric shift: what the logits know before and after, and which assumption is missing.
+
+    Args:
+        run: A run of firevnet or ice.
+        data: Another data set than it was trained on.
+        images: So many images, drawn at random.
+        oracle: A run that names classes and stands in for the truth; spheres have their own.
+        steps: Updates of each classifier that bounds an information.
+        seed: Which images, donors and weights.
+        json: Print the result as JSON.
+    """
+    opened, dataset, x, labels = _inputs(run, data, images, seed)
+    from unbraid import invariance
+
+    judge = _oracle(opened, dataset, oracle)
+    if judge is None:
+        raise UsageError(f"who labels metamers of {dataset.name}? Give --oracle RUN, a classifier that stands in")
+    shifted = invariance.metameric_shift(opened, x, judge, seed=seed)
+    found = invariance.estimated_theorem8(opened, (x, labels), shifted, seed=seed, width=128, depth=2, steps=steps)
+    if not json:
+        print(found)
+        return
+    facts = {"premise": found.premise, "conclusion": found.conclusion, "slack": found.slack, "missing": found.missing}
+    print(json_module.dumps({"before": asdict(found.before), "after": asdict(found.after), **facts}))
+
+
+def _inputs(path: Path, data: str | None, images: int, seed: int) -> tuple[Run, Dataset, Tensor, Tensor]:
+    """The run, its data, and inputs with true classes as its bijection sees them."""
+    check_folder(path, "run")
+    check_data(data)
+    if images < 2:
+        raise UsageError(f"images must be at least 2, one to give and one to take, got {images}")
+    from unbraid.invariance import as_bijective
+    from unbraid.training import open_run
+
+    run = open_run(path)
+    as_bijective(run)
+    dataset = run.data(data)
+    return run, dataset, *_drawn(run, dataset, images, seed)
+
+
+def _drawn(run: Run, dataset: Dataset, images: int, seed: int) -> tuple[Tensor, Tensor]:
+    import torch
+
+    from unbraid.evaluation import draw_images, true_classes
+    from unbraid.invariance import to_inputs
+
+    index = draw_images(dataset, images, seed)
+    return to_inputs(run, dataset.images(index)), torch.as_tensor(true_classes(run, dataset, index))
+
+
+def _halves(x: Tensor, labels: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Every other sample to train on and to judge by: data sets are in order, halves of them would differ."""
+    return x[::2], labels[::2], x[1::2], labels[1::2]
+
+
+def _oracle(run: Run, dataset: Dataset, path: Path | None) -> Any:
+    """Who says the true class of inputs: another run on pictures of them, or geometry; ``None`` where nobody does."""
+    from unbraid.invariance import sphere_oracle, to_pictures
+
+    if path is not None:
+        check_folder(path, "run")
+        import torch
+
+        from unbraid.training import open_run
+
+        other = open_run(path)
+        return lambda x: torch.as_tensor(other.predict(to_pictures(run, x)))
+    radii = _radii(dataset)
+    return None if radii is None else sphere_oracle(radii)
+
+
+def _radii(dataset: Dataset) -> tuple[float, float] | None:
+    radius = getattr(dataset, "radius", None)
+    return None if dataset.name != "spheres" or radius is None else (1.0, float(radius))
+
+
+def _show(result: dict[str, Any], json: bool) -> None:
+    if json:
+        print(json_module.dumps(result))
+        return
+    for name, value in result.items():
+        if isinstance(value, dict):
+            print(name)
+            for who, stats in value.items():
+                print(
+                    f"  {who:<10} " + ", ".join(f"{key.replace('_', ' ')} {share:.1%}" for key, share in stats.items())
+                )
+        else:
+            print(f"{name.replace('_', ' '):<12} {value:.4g}" if isinstance(value, float) else f"{name:<12} {value}")
