@@ -12,16 +12,6 @@ from unbraid.errors import UsageError
 __all__ = ["StraightThrough", "refined", "straight_through"]
 
 
-class _Step(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, images: Tensor, threshold: float) -> Tensor:
-        return (images >= threshold).to(images.dtype)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:  # type: ignore[override]
-        return gradient, None
-
-
 class StraightThrough(nn.Module):
     """A model of images that are 1 where they are at least the threshold, and 0 elsewhere.
 
@@ -34,8 +24,8 @@ class StraightThrough(nn.Module):
         self.model, self.threshold = model, threshold
 
     def forward(self, images: Tensor) -> Any:
-        binary: Tensor = _Step.apply(images, self.threshold)  # type: ignore[no-untyped-call]
-        return self.model(binary)
+        binary = (images >= self.threshold).to(images.dtype)
+        return self.model(binary + (images - images.detach()))
 
 
 def straight_through(model: nn.Module, threshold: float = 0.5) -> StraightThrough:

@@ -57,8 +57,8 @@ def boundary(
         moved, reached = _nearest(classify, images, goal, torch.as_tensor(starts).to(images))
     rows = reached.nonzero()[:, 0]
     best = closer(classify, images, goal, moved, rows)
-    sideways, forward = torch.full((len(images),), across).to(images), torch.full((len(images),), towards).to(images)
-    tally = torch.zeros(len(images), 3).to(images)  # sideways steps that succeeded, steps tried and succeeded forward
+    sideways, forward = images.new_full((len(images),), across), images.new_full((len(images),), towards)
+    tally = images.new_zeros(len(images), 3)  # sideways steps that succeeded, steps tried and succeeded forward
     for step in range(1, steps + 1):
         if not len(rows):
             break

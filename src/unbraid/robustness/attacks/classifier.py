@@ -136,7 +136,7 @@ class Classifier:
         return self._forward(images)
 
     def reconstructions(self, images: Tensor) -> Tensor:
-        """How each class would draw each image, ``[n, classes, c, h, w]``: of models that classify by reconstructing."""
+        """How each class would draw each image, ``[n, classes, c, h, w]``: of models that classify by drawing."""
         infer = getattr(self._module, "infer", None)
         if infer is None:
             raise UsageError(

@@ -35,8 +35,9 @@ def fmn(
 ) -> Tensor:
     """Steps up the margin in a ball that shrinks to the boundary and grows beyond it (Pintor et al., 2021).
 
-    Until something is found the radius is what a linear margin would need from here, or in l0 one pixel more at each
-    step; then it shrinks and grows by ``gamma``, which falls to a thousandth along a cosine, as do the steps.
+    Until something is found the radius is a little more than a linear margin would need from here, or in l0 one pixel
+    more at each step; then it shrinks and grows by ``gamma``, which falls to a thousandth along a cosine, as do the
+    steps.
     """
     if steps < 1:
         raise UsageError(f"steps must be at least 1, got {steps}")
@@ -74,5 +75,5 @@ def _next(norm: Norm, radius: Tensor, share: float, met: Tensor, nearest: Tensor
         return torch.where(met, less.clamp_min(1), torch.minimum(more, (nearest - 1).clamp_min(1)))
     found = nearest.isfinite()
     shrunk = torch.minimum(radius, nearest) * (1 - share)
-    grown = torch.where(found, torch.minimum(radius * (1 + share), nearest), linear)
+    grown = torch.where(found, torch.minimum(radius * (1 + share), nearest), linear * (1 + share))
     return torch.where(met, shrunk, grown)

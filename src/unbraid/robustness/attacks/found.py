@@ -18,7 +18,7 @@ from unbraid.robustness.attacks.norms import Norm
 __all__ = ["Found", "best_of", "count"]
 
 SLACK = 1e-5
-"""How far, relatively, rounding of distances may put an image outside the ball."""
+"""How far, relatively, rounding of distances may put an image outside the ball, at most."""
 
 
 @dataclass(frozen=True)
@@ -94,8 +94,9 @@ def count(
     if bound is not None:
         # An attack on the ball's rim is within, wherever the rounding of its pixels puts it.
         reach = torch.as_tensor(bound, dtype=torch.float64, device=sizes.device)
-        rounding = 2 * torch.finfo(images.dtype).eps * (images[0].numel() ** 0.5 if norm.name == "l2" else 1.0)
-        within = sizes <= reach * (1 + SLACK) + (0.0 if norm.name == "l0" else rounding)
+        eps = torch.finfo(images.dtype).eps
+        rounding = {"l0": 0.0, "l2": 2 * eps * images[0].numel() ** 0.5, "linf": 2 * eps}[norm.name]
+        within = sizes <= reach * (1 + min(SLACK, 100 * eps)) + rounding
         sizes = torch.where(within, torch.minimum(sizes, reach), sizes)
         success = success & within
     return success, sizes

@@ -49,7 +49,7 @@ def closer(
 
     ``rows`` are those that do reach it; the others stay as they are.
     """
-    near, far = torch.zeros(len(rows)).to(images), torch.ones(len(rows)).to(images)
+    near, far = images.new_zeros(len(rows)), images.new_ones(len(rows))
     ways = moved - images
     for _ in range(halvings if len(rows) else 0):
         middle = (near + far) / 2

@@ -86,7 +86,7 @@ class _L0(Norm):
 
     def clip(self, images: Tensor, delta: Tensor, radius: Tensor | float) -> Tensor:
         size = delta.norm(dim=1).flatten(1)  # of each place, over its channels
-        rank = size.argsort(1, descending=True, stable=True).argsort(1)
+        rank = size.argsort(dim=1, descending=True, stable=True).argsort(1)
         most = torch.as_tensor(radius, device=delta.device).expand(len(delta))
         keep = (rank < most[:, None]).reshape(len(delta), 1, *delta.shape[2:])
         return torch.where(keep, (images + delta).clamp(0, 1), images)

@@ -89,7 +89,7 @@ def _halved(classify: Classifier, images: Tensor, goal: Goal, moved: Tensor, dra
             some = (count > turn).nonzero()[:, 0]
             which = rows[some]
             place = (order[some] == turn)[:, None]
-            near, far = torch.zeros(len(some)).to(images), torch.ones(len(some)).to(images)
+            near, far = images.new_zeros(len(some)), images.new_ones(len(some))
             x, old = images[which], moved[which]
             for _ in range(HALVINGS):
                 middle = (near + far) / 2

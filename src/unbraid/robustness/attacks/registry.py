@@ -130,7 +130,7 @@ class Attack:
         if self.minimal:
             moved = self.move(classify, images, goal, norm=norm, draws=draws, **options)
         elif bound is not None:
-            moved = attempt(images, goal, torch.full((len(images),), bound).to(images), draws)
+            moved = attempt(images, goal, images.new_full((len(images),), bound), draws)
         else:
             moved = smallest_radius(attempt, classify, images, goal, norm, draws)
         if threshold is not None:

@@ -35,7 +35,7 @@ def repeated(
 
 def nearest(images: Tensor, tries: list[tuple[Tensor, Tensor]], norm: Norm) -> Tensor:
     """Of each image the nearest that reached the goal among several tries; the image itself where none did."""
-    best, size = images.clone(), torch.full((len(images),), torch.inf).to(images)
+    best, size = images.clone(), images.new_full((len(images),), torch.inf)
     for moved, reached in tries:
         found = torch.where(reached, norm.size(moved - images), torch.inf)
         nearer = found < size
