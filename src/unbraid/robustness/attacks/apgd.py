@@ -65,7 +65,7 @@ def checkpoints(steps: int) -> list[int]:
     places = [0.0, 0.22]
     while places[-1] < 1:
         places.append(places[-1] + max(places[-1] - places[-2] - 0.03, 0.06))
-    return sorted({math.ceil(place * steps) for place in places[1:] if place <= 1})
+    return sorted({math.ceil(place * steps - 1e-9) for place in places[1:] if place <= 1})
 
 
 def _climb(
