@@ -100,8 +100,8 @@ def test_a_round_boundary_is_not_crossed_before_its_radius(name, norm):
     assert (labels == 0).all()
     found = attacked(name, BALL, IMAGES, labels, norm)
     verify(found, BALL, IMAGES, labels)
-    # The gradient at the image points straight outwards, which in l2 is the nearest way; noise points anywhere, but on a
-    # ball every way out is at most 2 r / (r - |v|) too long.
+    # The gradient at the image points straight outwards, which in l2 is the nearest way; noise points anywhere, but on
+    # a ball every way out is at most 2 r / (r - |v|) too long.
     exact = BALL.distance(IMAGES, norm)
     farthest = (2 * BALL.radius / BALL.distance(IMAGES, "l2")).max() * 4 * (16 if norm == "l0" else 1)
     random = norm == "linf" and name in ("pgd", "apgd")  # their start may be in another corner of the cube

@@ -136,8 +136,8 @@ def test_attacks_on_a_thresholding_model_can_be_refined():
 
 
 def test_momentum_adds_gradients_or_their_signs():
-    # Two steps of a loss whose slopes are (3, -1) then (-1, -1): divided by their mean absolute values, 2 and 1, they add
-    # up to (1.5 - 1, -0.5 - 1); their signs to (1 - 1, -1 - 1).
+    # Two steps of a loss whose slopes are (3, -1) then (-1, -1): divided by their mean absolute values, 2 and 1, they
+    # add up to (1.5 - 1, -0.5 - 1); their signs to (1 - 1, -1 - 1).
     slopes = [torch.tensor([3.0, -1.0]), torch.tensor([-1.0, -1.0])]
 
     class Told(attacks.Classifier):
@@ -161,8 +161,8 @@ def test_momentum_adds_gradients_or_their_signs():
 
 
 def test_latent_descent_ends_on_the_boundary_of_its_last_line():
-    # Between two prototypes the boundary is a plane: along the line from x to the other prototype q it is crossed at the
-    # share s where |x + s (q - x) - p| = |x + s (q - x) - q|. Steps of 1 % towards q stay on this line.
+    # Between two prototypes the boundary is a plane: along the line from x to the other prototype q it is crossed at
+    # the share s where |x + s (q - x) - p| = |x + s (q - x) - q|. Steps of 1 % towards q stay on this line.
     found = attacks.latent_descent(TWO, IMAGES, LABELS)
     own, other = TWO.prototypes[LABELS], TWO.prototypes[1 - LABELS]
     normals, lacks = TWO.planes(IMAGES, LABELS)
@@ -259,7 +259,7 @@ def test_the_search_asks_each_image_until_its_radius_is_known_and_no_longer():
         def met(self, images, goal):
             return images.flatten(1).amax(1) >= exact[goal.classes]
 
-    def attempt(images, goal, radius, draws):
+    def attempt(images, goal, radius, _):
         asked.append(goal.classes.tolist())
         return radius.reshape(-1, 1, 1, 1).expand(images.shape)
 
@@ -315,7 +315,7 @@ def test_streams_of_random_numbers_belong_to_images():
     assert torch.equal(again[torch.tensor([1])].uniform(3), some)
     assert not torch.equal(attacks.Draws.of(images, 8).uniform(5), first)
     many = attacks.Draws.of(images, 0).normal(20_000)
-    # Standard errors: 1 / sqrt(80,000) = 0.0035 of the mean, sqrt(2) times that of the variance, sqrt(96) of the fourth.
+    # Standard errors: 1 / sqrt(80,000) = 0.0035 of the mean, sqrt(2) and sqrt(96) times that of the other moments.
     assert abs(float(many.mean())) < 4 * 0.0035
     assert abs(float(many.var()) - 1) < 4 * 0.005
     assert abs(float((many**4).mean()) - 3) < 4 * 0.035

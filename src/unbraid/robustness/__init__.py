@@ -23,8 +23,14 @@ if TYPE_CHECKING:
     from unbraid.robustness.falling import first_to_fall as first_to_fall
     from unbraid.robustness.learned import LearnedNoise as LearnedNoise
     from unbraid.robustness.learned import learned_noise_distance as learned_noise_distance
+    from unbraid.robustness.masking import Doubt as Doubt
+    from unbraid.robustness.masking import check_masking as check_masking
+    from unbraid.robustness.masking import masking_doubts as masking_doubts
     from unbraid.robustness.noise import NoiseDistance as NoiseDistance
     from unbraid.robustness.noise import noise_distance as noise_distance
+    from unbraid.robustness.representations import change_factor as change_factor
+    from unbraid.robustness.representations import match_code as match_code
+    from unbraid.robustness.representations import move_code as move_code
 
 __all__ = [
     "CLEAN",
@@ -32,6 +38,7 @@ __all__ = [
     "AdversarialAccuracy",
     "CorruptionTable",
     "Corruptions",
+    "Doubt",
     "Examples",
     "Fallen",
     "LearnedNoise",
@@ -41,12 +48,17 @@ __all__ = [
     "Wrong",
     "adversarial_accuracy",
     "attacks",
+    "change_factor",
+    "check_masking",
     "corruption_errors",
     "corruption_table",
     "corruption_tables",
     "first_to_fall",
     "learned_noise_distance",
+    "masking_doubts",
+    "match_code",
     "mce",
+    "move_code",
     "noise_distance",
     "plan_of",
     "published",
@@ -58,12 +70,18 @@ __all__ = [
 
 _HOMES = {
     "AdversarialAccuracy": "adversarial",
+    "Doubt": "masking",
     "Fallen": "falling",
     "LearnedNoise": "learned",
     "NoiseDistance": "noise",
     "adversarial_accuracy": "adversarial",
+    "change_factor": "representations",
+    "check_masking": "masking",
     "first_to_fall": "falling",
     "learned_noise_distance": "learned",
+    "masking_doubts": "masking",
+    "match_code": "representations",
+    "move_code": "representations",
     "noise_distance": "noise",
 }
 _find = lazily(__name__, _HOMES)

@@ -9,6 +9,7 @@ from unbraid.robustness.attacks.bim import bim
 from unbraid.robustness.attacks.binarised import StraightThrough, refined, straight_through
 from unbraid.robustness.attacks.boundary import boundary
 from unbraid.robustness.attacks.classifier import Classifier, float_images
+from unbraid.robustness.attacks.code_goals import Changed, CodeGoal, Loss, Moved, Reproduced
 from unbraid.robustness.attacks.ddn import ddn
 from unbraid.robustness.attacks.deepfool import deepfool
 from unbraid.robustness.attacks.draws import Draws
@@ -28,6 +29,7 @@ from unbraid.robustness.attacks.goals import ClassGoal, Goal, Misclassified, Nam
 from unbraid.robustness.attacks.latent_descent import latent_descent
 from unbraid.robustness.attacks.mim import mim
 from unbraid.robustness.attacks.norms import NORMS, Norm, norm_of
+from unbraid.robustness.attacks.outputs import Outputs
 from unbraid.robustness.attacks.pgd import pgd
 from unbraid.robustness.attacks.pointwise import pointwise
 from unbraid.robustness.attacks.registry import Attack, get, names, register
@@ -41,15 +43,21 @@ import_modules(__name__)
 __all__ = [
     "NORMS",
     "Attack",
+    "Changed",
     "ClassGoal",
     "Classifier",
+    "CodeGoal",
     "Draws",
     "EstimatedGradient",
     "Found",
     "Goal",
+    "Loss",
     "Misclassified",
+    "Moved",
     "Named",
     "Norm",
+    "Outputs",
+    "Reproduced",
     "StraightThrough",
     "apgd",
     "as_rows",

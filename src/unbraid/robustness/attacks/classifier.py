@@ -88,16 +88,23 @@ class Classifier:
 
         Where the loss is so flat that its gradient is rounded to nothing, the margin's takes its place.
         """
+        slope, scores = self._gradient(images, goal, margin)
+        flat = (slope.flatten(1) == 0).all(1)
+        if not margin and flat.any():
+            rows = flat.nonzero()[:, 0]
+            slope[rows] = self._gradient(images[rows], goal[rows], margin=True)[0]
+        return slope, scores
+
+    def slopes(self, images: Tensor, goal: Goal) -> Tensor:
+        """Lengths ``[n]`` of the gradient of the loss as it is: 0 where it is flat."""
+        return self._gradient(images, goal, margin=False)[0].flatten(1).norm(dim=1)
+
+    def _gradient(self, images: Tensor, goal: Goal, margin: bool) -> tuple[Tensor, Tensor]:
         self.need_gradient("this attack")
         with torch.enable_grad():
             variable = images.detach().requires_grad_()
             scores = self._forward(variable)
-            value = (goal.margin(scores) if margin else goal.loss(scores)).sum()
-            slope = _slope(value, variable)
-        flat = (slope.flatten(1) == 0).all(1)
-        if not margin and flat.any():
-            rows = flat.nonzero()[:, 0]
-            slope[rows] = self.gradient(images[rows], goal[rows], margin=True)[0]
+            slope = _slope((goal.margin(scores) if margin else goal.loss(scores)).sum(), variable)
         return slope, scores.detach()
 
     def jacobian(self, images: Tensor, classes: Tensor) -> tuple[Tensor, Tensor]:
