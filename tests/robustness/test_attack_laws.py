@@ -1,5 +1,8 @@
 """What holds for every attack, present and future: one table of cases over the registry."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
@@ -191,6 +194,13 @@ def test_attacks_are_explained_and_say_what_they_need():
         assert attack.needs in ("gradient", "scores", "decision", "substitute", "reconstructions")
         assert set(attack.norms) <= {"l0", "l2", "linf"}
         assert attack.__doc__ == attack.function.__doc__
+
+
+def test_the_page_has_a_row_for_every_attack():
+    page = (Path(__file__).parents[2] / "docs" / "attacks.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `([\w-]+)` \| ([\w, ]+) \| (\w+) \| \S.* \|$", page, re.MULTILINE)
+    told = {name: (tuple(norms.split(", ")), needs) for name, norms, needs in rows}
+    assert told == {name: (attacks.get(name).norms, attacks.get(name).needs) for name in attacks.names()}
 
 
 def test_functions_on_bytes_are_attacked_by_scores_and_decisions():
