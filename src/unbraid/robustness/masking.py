@@ -156,16 +156,17 @@ def check_masking(
     if norm not in ("linf", "l2"):
         raise UsageError(f"norm must be linf or l2, where there are attacks of both kinds, got {norm!r}")
     classify = attacks.Classifier(predict, factor=factor)
-    told = {"norm": norm, "seed": seed}
+    told: dict[str, Any] = {"norm": norm, "seed": seed}
     by_steps = {
         count: attacks.bim(classify, images, labels, steps=count, **told).distances.cpu().numpy()
         for count in (steps, 4 * steps)
     }
     other = attacks.square if norm == "linf" else attacks.boundary
-    black = {
-        each.name: each(classify, images, labels, **options, **told).distances.cpu().numpy()
-        for each, options in ((attacks.gaussian, {}), (other, {"steps": 10 * steps}))
-    }
+    found = [
+        attacks.gaussian(classify, images, labels, **told),
+        other(classify, images, labels, steps=10 * steps, **told),
+    ]
+    black = {each.attack: each.distances.cpu().numpy() for each in found}
     pixels, truth = attacks.float_images(images, labels)
     x = classify.place(pixels)
     slopes = classify.slopes(x, attacks.Misclassified(truth.to(x.device))).cpu().numpy()

@@ -26,7 +26,7 @@ class Outputs(Classifier):
         if isinstance(model, Classifier):
             self.__dict__.update(model.__dict__)
             return
-        self.name, self.run = name or names_of(model), None
+        self.name = name or names_of(model)
         self._module: nn.Module | None = None
         self._scorer = None
         self._function: Any = None
