@@ -38,6 +38,7 @@ train classifier --data blobs16 --factor x --net mlp:width=8 --steps 5 --out nam
 robustness corruptions named --suite fog,contrast --images 20
 robustness noise named --images 10
 robustness adversarial named --images 10 --steps 2
+robustness attack named --norms linf --images 2
 evolve run --data blobs16 --members 2 --images 64 --generations 1 --workers 1 --out population
 evolve status population --draw
 evolve compare smoke --seeds 1 --members 2 --images 4000 --generations 1 --workers 1 --out compared \

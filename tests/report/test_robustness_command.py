@@ -8,7 +8,7 @@ from page_checks import check_page
 
 import unbraid
 from unbraid.cli.app import main
-from unbraid.cli.robustness import _names as run_names
+from unbraid.cli.robustness import run_names
 from unbraid.data import load
 from unbraid.robustness import adversarial_accuracy, corruption_table
 

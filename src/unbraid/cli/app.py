@@ -11,6 +11,7 @@ import tyro
 from tyro.conf import OmitArgPrefixes, OmitSubcommandPrefixes, Suppress, subcommand
 
 from unbraid import objectives
+from unbraid.cli.attack import robustness_attack
 from unbraid.cli.data import data_get, data_list, data_show
 from unbraid.cli.evaluate import evaluate_command
 from unbraid.cli.evolve import evolve_run
@@ -80,7 +81,7 @@ GROUPS = {
     "generalize": "Which factors models know outside their training images: run, report, table, show.",
     "invariance": "What bijective classifiers ignore: metamers, interpolate, planes, nuisance, theorem.",
     "list": "What there is by name, plugins included: objectives, nets, data, metrics, measures and more.",
-    "robustness": "What classifiers bear that training did not show: corruptions, noise, adversarial.",
+    "robustness": "What classifiers bear that training did not show: corruptions, noise, adversarial, attack.",
     "study": "Many runs as one experiment: run, status, report.",
     "theory": "Theorems one can run: impossibility without a bias, why VAEs align, identifiability by sparse steps.",
 }
@@ -112,6 +113,7 @@ def commands() -> Tree:
             "corruptions": robustness_corruptions,
             "noise": robustness_noise,
             "adversarial": robustness_adversarial,
+            "attack": robustness_attack,
         },
         "selftest": selftest_command,
         "data": {"list": data_list, "show": data_show, "get": data_get, "transitions": data_transitions},

@@ -111,7 +111,7 @@ def list_corruptions(json: bool = False) -> None:
 
 
 def list_attacks(json: bool = False) -> None:
-    """List the attacks on classifiers, for `unbraid.robustness.adversarial_accuracy(..., attack=NAME)`.
+    """List the attacks on classifiers, for `unbraid.robustness.attacks.get(NAME)(model, images, labels)`.
 
     Args:
         json: Print one JSON array instead of a table.

@@ -21,7 +21,18 @@ if TYPE_CHECKING:
     from unbraid.data import Dataset
     from unbraid.training import Run
 
-__all__ = ["robustness_adversarial", "robustness_corruptions", "robustness_noise"]
+__all__ = [
+    "Runs",
+    "check_runs",
+    "open_runs",
+    "plain",
+    "robustness_adversarial",
+    "robustness_corruptions",
+    "robustness_noise",
+    "run_names",
+    "status",
+    "words",
+]
 
 Runs = Positional[Annotated[tuple[Path, ...], arg(metavar="RUN")]]
 
@@ -65,17 +76,17 @@ def robustness_corruptions(
         json: Print the result as JSON.
     """
     folders = [*runs, *([] if reference is None else [reference])]
-    _check(folders, data)
+    check_runs(folders, data)
     from unbraid.robustness import Corruptions
 
     asked = Corruptions(suite.replace(",", "+"), _numbers(severities), images, factor)
-    opened, dataset, notes = _open(folders, data)
+    opened, dataset, notes = open_runs(folders, data)
     from unbraid.evaluation import class_names, measure_together
     from unbraid.report.robustness import corruption_page, write_page
     from unbraid.robustness import table_of
 
-    names = _names(folders)
-    with _status(json) as say:
+    names = run_names(folders)
+    with status(json) as say:
         answers = measure_together(list(opened.values()), dataset, asked, seed=seed, again=again, progress=say)
     found = dict(zip(opened, answers, strict=True))
     tables = [table_of(found[path], opened[path], dataset, names[path]) for path in dict.fromkeys(runs)]
@@ -143,15 +154,15 @@ def robustness_noise(
         again: Measure anew what is stored.
         json: Print the result as JSON.
     """
-    _check(runs, data)
+    check_runs(runs, data)
     from unbraid.robustness import NoiseDistances
 
-    asked = NoiseDistances(_words(directions), images, generators, steps, eps, kernel)
-    opened, dataset, notes = _open(runs, data)
+    asked = NoiseDistances(words(directions), images, generators, steps, eps, kernel)
+    opened, dataset, notes = open_runs(runs, data)
     from unbraid.report.robustness import noise_page, write_page
 
     answers = _each(opened, dataset, asked, seed, again, json)
-    names = _names(runs)
+    names = run_names(runs)
     columns = ["model", "noise", "median L2", "from", "to", "wrong without %", "never wrong %"]
     rows: list[list[Any]] = []
     distances: dict[str, dict[str, Any]] = {name: {} for name in asked.directions}
@@ -175,7 +186,7 @@ def robustness_noise(
     page = write_page(text, out)
     if json:
         keys = ["model", "direction", "median", "low", "high", "misclassified_percent", "unmoved_percent"]
-        told = [dict(zip(keys, map(_plain, row), strict=True)) for row in rows]
+        told = [dict(zip(keys, map(plain, row), strict=True)) for row in rows]
         print(json_module.dumps({"report": str(page), "data": dataset.name, "distances": told}, allow_nan=False))
         return
     print_noise(columns, rows)
@@ -237,10 +248,10 @@ def robustness_adversarial(
         again: Measure anew what is stored.
         json: Print the result as JSON.
     """
-    _check(runs, data)
+    check_runs(runs, data)
     from unbraid.robustness import Adversarial
 
-    kinds, radii = _words(norms), [_float("eps", word) for word in _words(eps)]
+    kinds, radii = words(norms), [_float("eps", word) for word in words(eps)]
     if not kinds:
         raise UsageError("--norms must name at least one of linf, l2, got none")
     if len(kinds) != len(radii):
@@ -249,10 +260,10 @@ def robustness_adversarial(
         Adversarial(norm, radius, steps, step_size, gamma, restarts, images)
         for norm, radius in zip(kinds, radii, strict=True)
     ]
-    opened, dataset, notes = _open(runs, data)
+    opened, dataset, notes = open_runs(runs, data)
     from unbraid.report.robustness import adversarial_page, write_page
 
-    names = _names(runs)
+    names = run_names(runs)
     columns = ["model", "norm", "eps", "clean %", "accuracy %", "from", "to", "images"]
     rows: list[list[Any]] = []
     minimal: dict[str, Any] = {}
@@ -276,7 +287,7 @@ def robustness_adversarial(
     _tell(page, notes)
 
 
-def _check(folders: Sequence[Path], data: str | None) -> None:
+def check_runs(folders: Sequence[Path], data: str | None) -> None:
     """What can be answered before torch is imported."""
     if not folders:
         raise UsageError(
@@ -287,7 +298,7 @@ def _check(folders: Sequence[Path], data: str | None) -> None:
     check_data(data)
 
 
-def _open(folders: Sequence[Path], data: str | None) -> tuple[dict[Path, Run], Dataset, list[str]]:
+def open_runs(folders: Sequence[Path], data: str | None) -> tuple[dict[Path, Run], Dataset, list[str]]:
     """The runs, the data they are asked about, and what to know of these."""
     from unbraid.training import describe_data, open_run
 
@@ -313,12 +324,12 @@ def _each(opened: dict[Path, Run], data: Dataset, asked: Any, seed: int, again: 
     for path, run in opened.items():
         if not asked.applies(run, data):
             raise UsageError(f"{path} cannot be asked on {data.name}: it needs {asked.lacks(run, data)}")
-        with _status(quiet) as say:
+        with status(quiet) as say:
             answers[path] = measure(run, data, [asked], seed=seed, again=again, progress=say)[asked.name]
     return answers
 
 
-def _names(folders: Sequence[Path]) -> dict[Path, str]:
+def run_names(folders: Sequence[Path]) -> dict[Path, str]:
     """What runs are called: by their folder, with as many around it as tell it from the others."""
     whole = {path: path.resolve().parts for path in dict.fromkeys(folders)}
     names = {}
@@ -333,7 +344,7 @@ def _names(folders: Sequence[Path]) -> dict[Path, str]:
 
 def _numbers(text: str | None) -> tuple[int, ...]:
     try:
-        return tuple(int(word) for word in _words(text or ""))
+        return tuple(int(word) for word in words(text or ""))
     except ValueError as error:
         raise UsageError(f"--severities {text}: write whole numbers with commas between them, such as 1,3,5") from error
 
@@ -345,11 +356,11 @@ def _float(name: str, word: str) -> float:
         raise UsageError(f"--{name}: {word!r} is no number") from error
 
 
-def _words(text: str) -> tuple[str, ...]:
+def words(text: str) -> tuple[str, ...]:
     return tuple(word.strip() for word in text.split(",") if word.strip())
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Infinity as a word: JSON has none."""
     if not isinstance(value, float) or abs(value) < float("inf"):
         return value
@@ -368,6 +379,6 @@ def _command(what: str) -> str:
 
 
 @contextmanager
-def _status(quiet: bool) -> Iterator[Callable[[str], None]]:
+def status(quiet: bool) -> Iterator[Callable[[str], None]]:
     with Progress("asking", kind="none" if quiet else "auto", brief=True) as progress:
         yield lambda text: progress.update(note=text)

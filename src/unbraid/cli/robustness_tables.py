@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import polars
     from rich.console import Console
 
     from unbraid.robustness import CorruptionTable
 
-__all__ = ["print_adversarial", "print_corruptions", "print_noise"]
+__all__ = ["print_adversarial", "print_attacks", "print_corruptions", "print_noise"]
 
 
 def print_corruptions(tables: Sequence[CorruptionTable], reference: CorruptionTable | None) -> None:
@@ -52,6 +53,20 @@ def print_noise(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
 def print_adversarial(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     """A row per model and norm."""
     _print(columns, [[*row[:2], f"{row[2]:g}", *(f"{v:.1f}" for v in row[3:7]), f"{row[7]:,}"] for row in rows])
+
+
+def print_attacks(table: polars.DataFrame, data: str) -> None:
+    """A row per norm and attack, a column per model: median distance / accuracy at the bound in %."""
+    models = list(dict.fromkeys(table["model"]))
+    cells = {(row["model"], row["norm"], row["attack"]): row for row in table.iter_rows(named=True)}
+    images = int(table["images"].max())  # type: ignore[arg-type]
+    _console().print(f"Median distance / accuracy at the bound in %, {images:,} images of {data}")
+    rows = []
+    for norm, attack in dict.fromkeys((norm, attack) for _, norm, attack in cells):
+        found = [cells[model, norm, attack] for model in models]
+        shown = [f"{one['median']:.3g} / {one['accuracy']:.0f}" for one in found]
+        rows.append([f"{norm} ({found[0]['bound']:g})", attack, *shown])
+    _print(["norm (bound)", "attack", *models], rows)
 
 
 def _print(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -13,6 +13,7 @@ from unbraid.robustness.corrupting import corruption_table, corruption_tables, p
 from unbraid.robustness.measure import Adversarial, Corruptions, NoiseDistances, table_of
 from unbraid.robustness.published import published, published_errors, published_models, published_tables
 from unbraid.robustness.relative import corruption_errors, mce
+from unbraid.robustness.smallest import attack_blocks, attack_table
 from unbraid.robustness.tables import CLEAN, CorruptionTable, Spoiled, Wrong
 
 if TYPE_CHECKING:
@@ -23,8 +24,14 @@ if TYPE_CHECKING:
     from unbraid.robustness.falling import first_to_fall as first_to_fall
     from unbraid.robustness.learned import LearnedNoise as LearnedNoise
     from unbraid.robustness.learned import learned_noise_distance as learned_noise_distance
+    from unbraid.robustness.masking import Doubt as Doubt
+    from unbraid.robustness.masking import check_masking as check_masking
+    from unbraid.robustness.masking import masking_doubts as masking_doubts
     from unbraid.robustness.noise import NoiseDistance as NoiseDistance
     from unbraid.robustness.noise import noise_distance as noise_distance
+    from unbraid.robustness.representations import change_factor as change_factor
+    from unbraid.robustness.representations import match_code as match_code
+    from unbraid.robustness.representations import move_code as move_code
 
 __all__ = [
     "CLEAN",
@@ -32,6 +39,7 @@ __all__ = [
     "AdversarialAccuracy",
     "CorruptionTable",
     "Corruptions",
+    "Doubt",
     "Examples",
     "Fallen",
     "LearnedNoise",
@@ -40,13 +48,20 @@ __all__ = [
     "Spoiled",
     "Wrong",
     "adversarial_accuracy",
+    "attack_blocks",
+    "attack_table",
     "attacks",
+    "change_factor",
+    "check_masking",
     "corruption_errors",
     "corruption_table",
     "corruption_tables",
     "first_to_fall",
     "learned_noise_distance",
+    "masking_doubts",
+    "match_code",
     "mce",
+    "move_code",
     "noise_distance",
     "plan_of",
     "published",
@@ -58,12 +73,18 @@ __all__ = [
 
 _HOMES = {
     "AdversarialAccuracy": "adversarial",
+    "Doubt": "masking",
     "Fallen": "falling",
     "LearnedNoise": "learned",
     "NoiseDistance": "noise",
     "adversarial_accuracy": "adversarial",
+    "change_factor": "representations",
+    "check_masking": "masking",
     "first_to_fall": "falling",
     "learned_noise_distance": "learned",
+    "masking_doubts": "masking",
+    "match_code": "representations",
+    "move_code": "representations",
     "noise_distance": "noise",
 }
 _find = lazily(__name__, _HOMES)

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from unbraid.data import Purpose, counter_rng
-from unbraid.errors import UsageError, unknown_name
+from unbraid.errors import unknown_name
 from unbraid.evaluation import wilson
 from unbraid.robustness import attacks
 from unbraid.robustness._examples import Examples
@@ -23,9 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["AdversarialAccuracy", "adversarial_accuracy"]
 
 BATCH = 128
-"""Images that are attacked at a time. What is drawn for them depends on it."""
-SLACK = 1e-5
-"""How far, relatively, rounding of distances may put an image outside the ball."""
+"""Images that are attacked at a time."""
 
 
 @dataclass(frozen=True)
@@ -105,47 +102,18 @@ def adversarial_accuracy(
     if norm not in known.norms:
         raise unknown_name(f"norm of the attack {asked.attack!r}:", norm, known.norms)
     classify = attacks.Classifier(predict, name, factor)
-    classify.need_gradient(f"the attack {asked.attack!r}")
+    if known.needs == "gradient":
+        classify.need_gradient(f"the attack {asked.attack!r}")
     pixels, labels = _inputs(classify, data, images, factor, seed)
-    parts = []
-    for number, start in enumerate(range(0, len(pixels), BATCH)):
-        part = classify.place(pixels[start : start + BATCH])
-        truth = labels[start : start + BATCH].to(part.device)
-        seeds = counter_rng(seed, number, Purpose.ATTACK).integers(2**62)
-        noise = torch.Generator(part.device).manual_seed(int(seeds))
-        parts.append(_attacked(classify, known, asked, part, truth, noise))
-    clean, distances = (np.concatenate(column) for column in zip(*parts, strict=True))
+    told = {key: value for key, value in asked.options(known.minimal).items() if key in known.options}
+    found = known(
+        classify, pixels, labels, norm=norm, bound=None if known.minimal else eps, seed=seed, batch=BATCH, **told
+    )
+    distances = found.distances.cpu().numpy()
+    clean = distances > 0
     robust = clean & (distances > eps)
     settings = {"attack": asked.attack, **asked.options(known.minimal), "images": len(clean), "seed": seed}
     return AdversarialAccuracy(classify.name, norm, float(eps), clean, robust, distances, settings)
-
-
-def _attacked(
-    classify: attacks.Classifier,
-    known: attacks.Attack,
-    asked: Adversary,
-    images: torch.Tensor,
-    labels: torch.Tensor,
-    noise: torch.Generator,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Whether images are named right, and how far those are that are not any more."""
-    right = ~classify.wrong(images, labels)
-    distances = torch.zeros(len(images), dtype=torch.float64, device=images.device)
-    if right.any():
-        rows = right.nonzero()[:, 0]
-        moved = known.function(
-            classify, images[rows], labels[rows], generator=noise, **asked.options(known.minimal, radius="radius")
-        )
-        if not bool(((moved >= 0) & (moved <= 1)).all()):
-            raise UsageError(f"the attack {known.name!r} left [0, 1]")
-        found = classify.wrong(moved, labels[rows])
-        sizes = attacks.lengths(moved.double() - images[rows].double(), asked.norm)
-        # An attack on the ball's rim is within, wherever the rounding of its pixels puts it.
-        rounding = 0.0 if known.minimal else 2 * torch.finfo(images.dtype).eps
-        rounding *= images[0].numel() ** 0.5 if asked.norm == "l2" else 1.0
-        sizes = torch.where(sizes <= asked.eps * (1 + SLACK) + rounding, sizes.clamp_max(asked.eps), sizes)
-        distances[rows] = torch.where(found, sizes, torch.inf)
-    return right.cpu().numpy(), distances.cpu().numpy()
 
 
 def _inputs(

@@ -173,6 +173,7 @@ class Adversarial(Measure):
     """Share of images that are named right whatever an attack tries within a distance (Madry et al., 2018)."""
 
     title = "Adversarial accuracy"
+    version: ClassVar[int] = 2
     titles: ClassVar[Mapping[str, str]] = {"adversarial_accuracy": "accuracy", "attacked_clean": "clean"}
     needs = "a model that names classes and that gradients flow through, and images with these classes"
     norm: str = "linf"

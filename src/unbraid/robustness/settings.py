@@ -43,9 +43,9 @@ class Adversary:
         if not 0 < self.gamma < 1:
             raise UsageError(f"gamma must lie between 0 and 1, got {self.gamma}")
 
-    def options(self, minimal: bool, radius: str = "eps") -> dict[str, Any]:
+    def options(self, minimal: bool) -> dict[str, Any]:
         """What the attack is told: one that finds the nearest image knows no radius."""
         if minimal:
             return {"steps": self.steps, "gamma": self.gamma}
         size = {} if self.step_size is None else {"step_size": self.step_size}
-        return {"norm": self.norm, radius: self.eps, "steps": self.steps, **size, "restarts": self.restarts}
+        return {"norm": self.norm, "eps": self.eps, "steps": self.steps, **size, "restarts": self.restarts}

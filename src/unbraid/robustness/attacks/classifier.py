@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from unbraid.errors import UsageError
 from unbraid.evaluation import task_of
@@ -16,7 +15,13 @@ from unbraid.nets import fast_kernels, judged
 from unbraid.robustness._examples import check_labels
 from unbraid.robustness._scores import Scorer, check_scores
 
+if TYPE_CHECKING:
+    from unbraid.robustness.attacks.goals import Goal
+
 __all__ = ["Classifier", "float_images"]
+
+PROBES = 8
+"""So many images are asked whether gradients flow."""
 
 
 class Classifier:
@@ -65,7 +70,7 @@ class Classifier:
             return torch.from_numpy(self._scorer(np.ascontiguousarray(pixels.cpu().numpy()))).to(images.device)
         with torch.no_grad():
             found = self._forward(images)
-        check_scores(found.float(), len(images), self.name)
+        self._check_outputs(found, len(images))
         return found
 
     def wrong(self, images: Tensor, labels: Tensor) -> Tensor:
@@ -74,22 +79,81 @@ class Classifier:
         self._check_width(labels, scores)
         return scores.argmax(1) != labels
 
-    def loss_gradient(self, images: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
-        """The gradient of each image's cross-entropy, and the scores it came with."""
+    def met(self, images: Tensor, goal: Goal) -> Tensor:
+        """Which images reach a goal: bool ``[n]``."""
+        return goal.met(self.scores(images))
+
+    def gradient(self, images: Tensor, goal: Goal, margin: bool = False) -> tuple[Tensor, Tensor]:
+        """The gradient of each image's loss (or margin) of a goal, and the scores it came with.
+
+        Where the loss is so flat that its gradient is rounded to nothing, the margin's takes its place.
+        """
+        slope, scores = self._gradient(images, goal, margin)
+        flat = (slope.flatten(1) == 0).all(1)
+        if not margin and flat.any():
+            rows = flat.nonzero()[:, 0]
+            slope[rows] = self._gradient(images[rows], goal[rows], margin=True)[0]
+        return slope, scores
+
+    def slopes(self, images: Tensor, goal: Goal) -> Tensor:
+        """Lengths ``[n]`` of the gradient of the loss as it is: 0 where it is flat."""
+        return self._gradient(images, goal, margin=False)[0].flatten(1).norm(dim=1)
+
+    def _gradient(self, images: Tensor, goal: Goal, margin: bool) -> tuple[Tensor, Tensor]:
         self.need_gradient("this attack")
         with torch.enable_grad():
             variable = images.detach().requires_grad_()
             scores = self._forward(variable)
-            self._check_width(labels, scores)
-            if not scores.requires_grad:  # a classifier that does not look at the image
-                return torch.zeros_like(images), scores
-            (gradient,) = torch.autograd.grad(F.cross_entropy(scores, labels, reduction="sum"), variable)
-        return gradient, scores.detach()
+            slope = _slope((goal.margin(scores) if margin else goal.loss(scores)).sum(), variable)
+        return slope, scores.detach()
+
+    def jacobian(self, images: Tensor, classes: Tensor) -> tuple[Tensor, Tensor]:
+        """The gradients ``[n, k, c, h, w]`` of the scores of some classes ``[n, k]`` of each image, and all scores."""
+        self.need_gradient("this attack")
+        with torch.enable_grad():
+            variable = images.detach().requires_grad_()
+            scores = self._forward(variable)
+            columns = scores.gather(1, classes).sum(0)
+            slopes = [_slope(column, variable, keep=True) for column in columns]
+        return torch.stack(slopes, 1), scores.detach()
+
+    def check_gradient(self, what: str, images: Tensor) -> None:
+        """Refuse a module that no gradient flows through although what it says depends on the image."""
+        some = images[:PROBES]
+        with torch.enable_grad():
+            variable = some.detach().requires_grad_()
+            scores = self._forward(variable).nan_to_num(neginf=0.0)
+            weights = torch.linspace(1, 2, scores.shape[1]).to(scores)
+            slope = _slope((scores * weights).sum(), variable)
+        if slope.any():
+            return
+        before = self.scores(some)
+        for other in (1 - some, torch.zeros_like(some), torch.ones_like(some)):
+            if not torch.equal(self.scores(other), before):
+                raise UsageError(
+                    f"{what} follows gradients, and {self.name} has none: no change of {len(some)} images changes its "
+                    "scores a little, while others do. Wrap a model that thresholds pixels in "
+                    "attacks.straight_through(model), estimate gradients (attacks.with_estimated_gradient(model)), or "
+                    "take an attack that needs decisions alone (unbraid list attacks)"
+                )
 
     def differentiable(self, images: Tensor) -> Tensor:
         """Scores that gradients flow through, to the images alone."""
         self.need_gradient("this")
         return self._forward(images)
+
+    def reconstructions(self, images: Tensor) -> Tensor:
+        """How each class would draw each image, ``[n, classes, c, h, w]``: of models that classify by drawing."""
+        infer = getattr(self._module, "infer", None)
+        if infer is None:
+            raise UsageError(
+                f"latent descent follows what classes would draw, and {self.name} cannot tell: it must be a torch "
+                "module with infer(images).reconstruction [n, classes, channels, height, width]"
+            )
+        drawn: Tensor = infer(images).reconstruction.detach()
+        if drawn.ndim != 5 or drawn.shape[2:] != images.shape[1:]:
+            raise UsageError(f"{self.name}.infer must give reconstructions like the images, got {list(drawn.shape)}")
+        return drawn
 
     def place(self, images: Tensor) -> Tensor:
         """Images on the device and in the number type of the model."""
@@ -105,12 +169,23 @@ class Classifier:
             raise UsageError(f"{self.name} must give scores [n, classes], one row per image, got {shown}")
         return found
 
+    def _check_outputs(self, found: Tensor, images: int) -> None:
+        check_scores(found.float(), images, self.name)
+
     def _check_width(self, labels: Tensor, scores: Tensor) -> None:
         if len(labels) and int(labels.max()) >= scores.shape[1]:
             raise UsageError(
                 f"{self.name} gives scores of {scores.shape[1]} classes, and there is a class {int(labels.max())}: "
                 "it was made for other classes"
             )
+
+
+def _slope(value: Tensor, variable: Tensor, keep: bool = False) -> Tensor:
+    """The gradient, none where the value does not depend on the variable or where there is no number for it."""
+    if not value.requires_grad:  # a classifier that does not look at the image
+        return torch.zeros_like(variable)
+    (slope,) = torch.autograd.grad(value, variable, retain_graph=keep, allow_unused=True)
+    return torch.zeros_like(variable) if slope is None else slope.nan_to_num(0.0, 0.0, 0.0)
 
 
 def float_images(images: Any, labels: Any) -> tuple[Tensor, Tensor]:

@@ -1,36 +1,174 @@
-"""Attacks by name: functions from a classifier, images and classes to images that it should take for something else."""
+"""Attacks by name, and what all of them share: checks before, the search for the smallest radius, the count after."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-from unbraid.errors import unknown_name
+import torch
+from torch import Tensor
+
+from unbraid.errors import UsageError, unknown_name
+from unbraid.nets import fast_kernels
 from unbraid.registry import Registry, summary
+from unbraid.robustness.attacks.binarised import refined
+from unbraid.robustness.attacks.classifier import Classifier, float_images
+from unbraid.robustness.attacks.draws import Draws
+from unbraid.robustness.attacks.found import Found, count
+from unbraid.robustness.attacks.goals import Goal, Misclassified, Named
+from unbraid.robustness.attacks.norms import NORMS, Norm, norm_of
+from unbraid.robustness.attacks.search import smallest_radius
 
-__all__ = ["Attack", "get", "names", "register"]
+__all__ = ["NEEDS", "Attack", "get", "names", "register"]
 
-NORMS = ("linf", "l2")
-NEEDS = ("gradient", "scores", "decision")
+NEEDS = ("gradient", "scores", "decision", "substitute", "reconstructions")
+SHARED = ("norm", "radius", "draws")
+"""What the shared part tells an attack, if it asks; its other arguments are its options."""
+BATCH = 128
 
 
 @dataclass(frozen=True)
 class Attack:
-    """What is known of an attack beside its function."""
+    """An attack, to be called: ``attack(predict, images, labels, norm="l2", bound=None)``.
+
+    Without a bound it looks for the smallest distance of each image; with one, for anything within.
+    """
 
     name: str
     norms: tuple[str, ...]
-    """In which it measures how far it goes."""
+    """In which it measures how far it goes; the first is the one it is called with if none is given."""
     needs: str
-    """What it looks at: the gradient of the loss, scores, or decisions alone."""
+    """What it looks at: the gradient of the loss, scores, decisions alone, a substitute, or reconstructions."""
     minimal: bool
     """Whether it looks for the nearest image by itself; the others are told how far they may go (``radius``)."""
-    function: Callable[..., Any]
+    function: Callable[..., Tensor]
+    """``(classify, images, goal, *, norm, draws, ...)`` to images; with ``radius`` ``[n]`` if it is not minimal. It may
+    leave out what it does not need of these."""
 
     @property
     def about(self) -> str:
         return summary(self.function)
+
+    @cached_property
+    def options(self) -> dict[str, Any]:
+        """What can be set, with its usual value."""
+        known = inspect.signature(self.function).parameters.values()
+        return {one.name: one.default for one in known if one.kind is one.KEYWORD_ONLY and one.name not in SHARED}
+
+    def move(self, classify: Classifier, images: Tensor, goal: Goal, **told: Any) -> Tensor:
+        """Images moved, uncounted: the function itself, for attacks that are made of others."""
+        known = inspect.signature(self.function).parameters
+        told = {name: value for name, value in told.items() if name in known or name not in SHARED}
+        return self.function(classify, images, goal, **told)
+
+    def __call__(
+        self,
+        predict: Any,
+        images: Any,
+        labels: Any = None,
+        *,
+        norm: str | None = None,
+        bound: float | None = None,
+        target: Any = None,
+        goal: Goal | None = None,
+        threshold: float | None = None,
+        seed: int = 0,
+        name: str = "",
+        factor: str = "",
+        batch: int = BATCH,
+        **options: Any,
+    ) -> Found:
+        """The nearest images that a model takes for something else, each verified and measured after the attack.
+
+        ``predict`` is a torch module from floats ``[n, c, h, w]`` in [0, 1] to scores, a run that names classes, or a
+        function from uint8 images to scores. ``labels`` are the true classes. ``target`` are classes to be named
+        instead; ``goal`` is another condition. ``threshold`` says that the model compares pixels with it first: what
+        does not matter to it is taken back. Images that reach the goal as they are have distance 0; where the attack
+        found nothing (within ``bound``), the distance is infinite, which proves nothing. What is drawn depends on the
+        seed and the image alone.
+        """
+        how = norm_of(self._norm(norm))
+        self._check(bound, batch, options)
+        classify = predict if isinstance(predict, Classifier) else Classifier(predict, name, factor)
+        if self.needs == "gradient":
+            classify.need_gradient(f"the attack {self.name!r}")
+        x, aim = _asked(classify, images, labels, target, goal)
+        with fast_kernels():
+            outputs = torch.cat([classify.scores(x[k : k + batch]) for k in range(0, len(x), batch)])
+            aim.check(outputs, classify.name)
+            if self.needs == "gradient":
+                classify.check_gradient(f"the attack {self.name!r}", x)
+            done = aim.met(outputs)
+            moved, distances = x.clone(), torch.zeros(len(x), dtype=torch.float64, device=x.device)
+            rows = (~done).nonzero()[:, 0]
+            for part in rows.split(batch) if len(rows) else ():
+                moved[part], distances[part] = self._moved(
+                    classify, x[part], aim[part], how, bound, threshold, Draws.of(x[part], seed), options
+                )
+        return Found(self.name, how.name, moved, distances, distances.isfinite())
+
+    def _moved(
+        self,
+        classify: Classifier,
+        images: Tensor,
+        goal: Goal,
+        norm: Norm,
+        bound: float | None,
+        threshold: float | None,
+        draws: Draws,
+        options: Mapping[str, Any],
+    ) -> tuple[Tensor, Tensor]:
+        """Images that were moved and how far, after the count: infinitely far and unmoved where it failed."""
+
+        def attempt(part: Tensor, aim: Goal, radius: Tensor, noise: Draws) -> Tensor:
+            return self.move(classify, part, aim, norm=norm, radius=radius, draws=noise, **options)
+
+        if self.minimal:
+            moved = self.move(classify, images, goal, norm=norm, draws=draws, **options)
+        elif bound is not None:
+            moved = attempt(images, goal, images.new_full((len(images),), bound), draws)
+        else:
+            moved = smallest_radius(attempt, classify, images, goal, norm, draws)
+        if threshold is not None:
+            moved = refined(images, moved, threshold)
+        success, sizes = count(classify, images, moved, goal, norm, bound, f"the attack {self.name!r}")
+        moved = torch.where(success.reshape(-1, *[1] * (images.ndim - 1)), moved, images)
+        return moved, torch.where(success, sizes, torch.inf)
+
+    def _norm(self, norm: str | None) -> str:
+        if norm is not None and norm not in self.norms:
+            raise unknown_name(f"norm of the attack {self.name!r}:", norm, self.norms)
+        return norm or self.norms[0]
+
+    def _check(self, bound: float | None, batch: int, options: Mapping[str, Any]) -> None:
+        for option in options:
+            if option not in self.options:
+                raise unknown_name(f"option of the attack {self.name!r}:", option, self.options)
+        for option, value in self.options.items():
+            if value is inspect.Parameter.empty and option not in options:
+                raise UsageError(f"the attack {self.name!r} needs {option}=...: see attacks.get({self.name!r}).__doc__")
+        if bound is not None and not 0 < bound < math.inf:
+            raise UsageError(f"bound must be a number above 0, or None for the smallest distance, got {bound}")
+        if batch < 1:
+            raise UsageError(f"batch must be at least 1, got {batch}")
+
+
+def _asked(classify: Classifier, images: Any, labels: Any, target: Any, goal: Goal | None) -> tuple[Tensor, Goal]:
+    """The images where the model is, and what is asked of it."""
+    if (labels is None) == (goal is None):
+        raise UsageError("give labels, the true classes of the images, or a goal instead of them")
+    pixels, truth = float_images(images, [0] * len(images) if labels is None else labels)
+    x = classify.place(pixels)
+    if goal is not None:
+        return x, goal
+    if target is None:
+        return x, Misclassified(truth.to(x.device))
+    chosen = float_images(images, [target] * len(pixels) if isinstance(target, int) else target)[1]
+    return x, Named(chosen.to(x.device))
 
 
 _ATTACKS: Registry[Attack] = Registry("attack")
@@ -38,8 +176,11 @@ _ATTACKS: Registry[Attack] = Registry("attack")
 
 def register(
     name: str, *, norm: str | tuple[str, ...], needs: str, minimal: bool = False
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorator: make ``attack(classify, images, labels, *, norm=..., radius=..., ...)`` known by a name."""
+) -> Callable[[Callable[..., Tensor]], Attack]:
+    """Decorator: make ``function(classify, images, goal, *, norm, radius, draws, ...)`` an attack with a name.
+
+    The function moves images; it is asked for those alone that do not reach the goal yet.
+    """
     norms = (norm,) if isinstance(norm, str) else tuple(norm)
     for one in norms:
         if one not in NORMS:
@@ -47,9 +188,11 @@ def register(
     if needs not in NEEDS:
         raise unknown_name("need of an attack", needs, NEEDS)
 
-    def keep(function: Callable[..., Any]) -> Callable[..., Any]:
-        _ATTACKS.add(name, Attack(name, norms, needs, minimal, function), home=function)
-        return function
+    def keep(function: Callable[..., Tensor]) -> Attack:
+        attack = Attack(name, norms, needs, minimal, function)
+        object.__setattr__(attack, "__doc__", function.__doc__)
+        _ATTACKS.add(name, attack, home=function)
+        return attack
 
     return keep
 

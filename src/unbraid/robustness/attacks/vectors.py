@@ -7,7 +7,9 @@ __all__ = ["as_rows", "direction", "lengths"]
 
 
 def lengths(delta: Tensor, norm: str = "l2") -> Tensor:
-    """The norm of each image's change: ``[n]``."""
+    """The norm of each image's change: ``[n]``. In l0 a place counts once, however many of its channels changed."""
+    if norm == "l0":
+        return (delta != 0).any(1).flatten(1).sum(1).to(delta.dtype)
     return delta.flatten(1).abs().amax(1) if norm == "linf" else delta.flatten(1).norm(dim=1)
 
 

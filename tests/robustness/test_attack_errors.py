@@ -1,0 +1,153 @@
+"""Attacks refuse what cannot be meant before they do any work."""
+
+import numpy as np
+import pytest
+import torch
+from attack_toys import Ball, Constant, grey, prototypes
+from torch import nn
+
+from unbraid.errors import UsageError
+from unbraid.robustness import attacks
+
+IMAGES = grey(4)
+TWO = prototypes(2)
+LABELS = TWO(IMAGES).argmax(1)
+every = pytest.mark.parametrize("name", attacks.names())
+OPTIONS = {"transfer": {"substitute": TWO}}
+
+
+class Counted(nn.Module):
+    """Says what it is told to say, and how often it was asked."""
+
+    def __init__(self, say):
+        super().__init__()
+        self.say, self.asked = say, 0
+
+    def forward(self, images):
+        self.asked += 1
+        return self.say(images)
+
+
+def flat(images):
+    return TWO(images).detach()
+
+
+def not_a_number(images):
+    return TWO(images) * torch.nan
+
+
+def one_class(images):
+    return images.flatten(1).sum(1, keepdim=True)
+
+
+def a_vector(images):
+    return images.flatten(1).sum(1)
+
+
+BAD_MODELS = [
+    (not_a_number, "no numbers"),
+    (one_class, "scores of one class"),
+    (a_vector, r"must give scores \[n, classes\]"),
+]
+
+
+@every
+@pytest.mark.parametrize(("say", "message"), BAD_MODELS, ids=[say.__name__ for say, _ in BAD_MODELS])
+def test_models_that_give_no_scores_are_refused_at_once(name, say, message):
+    model = Counted(say)
+    with pytest.raises(UsageError, match=message):
+        attacks.get(name)(model, IMAGES, LABELS, **OPTIONS.get(name, {}))
+    assert model.asked == 1
+
+
+BAD_INPUTS = [
+    (IMAGES * 3, LABELS, r"must lie in \[0, 1\]"),
+    (IMAGES * torch.nan, LABELS, r"must lie in \[0, 1\]"),
+    (IMAGES[:, 0], LABELS, r"images must be uint8 \[n, height, width, channels\] or floats"),
+    (IMAGES, LABELS[:2], "labels must be 4 whole numbers"),
+    (IMAGES, LABELS - 5, "labels must be 4 whole numbers"),
+    (IMAGES, LABELS.double(), "labels must be 4 whole numbers"),
+    (IMAGES, LABELS + 7, "scores of 2 classes, and there is a class [78]"),
+    (IMAGES[:0], LABELS[:0], "images is empty"),
+    (IMAGES, None, "give labels"),
+]
+
+
+@every
+@pytest.mark.parametrize(("images", "labels", "message"), BAD_INPUTS, ids=range(len(BAD_INPUTS)))
+def test_images_and_labels_are_looked_at_first(name, images, labels, message):
+    model = Counted(TWO.forward)
+    with pytest.raises(UsageError, match=message):
+        attacks.get(name)(model, images, labels, **OPTIONS.get(name, {}))
+    assert model.asked <= 1
+
+
+@pytest.mark.parametrize("name", [name for name in attacks.names() if attacks.get(name).needs == "gradient"])
+def test_where_no_gradient_flows_attacks_along_it_say_what_to_do(name):
+    def function(images):
+        return np.stack([images.mean((1, 2, 3)), 1 - images.mean((1, 2, 3))], 1)
+
+    with pytest.raises(UsageError, match="function is a function on arrays, which has none"):
+        attacks.get(name)(function, IMAGES, LABELS)
+    rounded = Counted(lambda images: TWO(images.round()))
+    for model in (Counted(flat), rounded):
+        with pytest.raises(UsageError, match=r"attacks.straight_through\(model\)"):
+            attacks.get(name)(model, (IMAGES > 0.5).double(), LABELS)
+        assert model.asked < 8
+    # A constant answer does not depend on the image: that is an answer.
+    assert not attacks.get(name)(Constant(), IMAGES, [1] * 4).success.any()
+
+
+@pytest.mark.parametrize(
+    ("name", "asked", "message"),
+    [
+        ("pgd", {"norm": "l0"}, "unknown norm of the attack 'pgd': 'l0'"),
+        ("pgd", {"bound": 0.0}, "bound must be a number above 0"),
+        ("pgd", {"bound": np.inf}, "bound must be a number above 0"),
+        ("pgd", {"batch": 0}, "batch must be at least 1"),
+        ("pgd", {"step": 3}, "unknown option of the attack 'pgd': 'step'; did you mean 'steps'"),
+        ("pgd", {"steps": 0}, "steps must be at least 1"),
+        ("pgd", {"restarts": 0}, "restarts must be at least 1"),
+        ("pgd", {"target": 2}, "there is a class 2"),
+        ("pgd", {"threshold": 2.0}, "threshold must lie between 0 and 1"),
+        ("bim", {"steps": 0}, "steps must be at least 1"),
+        ("mim", {"decay": -1}, "decay must not be negative"),
+        ("deepfool", {"candidates": 0}, "candidates must be at least 1"),
+        ("ddn", {"gamma": 2}, "gamma must lie between 0 and 1"),
+        ("fmn", {"gamma": 0}, "gamma must lie between 0 and 1"),
+        ("fmn", {"steps": 0}, "steps must be at least 1"),
+        ("apgd", {"loss": "dlr"}, "unknown loss 'dlr'"),
+        ("apgd", {"steps": 0}, "steps must be at least 1"),
+        ("square", {"share": 2.0}, "share must lie between 0 and 1"),
+        ("square", {"steps": 0}, "steps must be at least 1"),
+        ("boundary", {"steps": 0}, "steps must be at least 1"),
+        ("boundary", {"towards": 1.0}, "towards must lie between 0 and 1"),
+        ("boundary", {"adaptation": 1.0}, "adaptation must be above 1"),
+        ("salt-and-pepper", {"levels": 0}, "levels must be at least 1"),
+        ("gaussian", {"restarts": 0}, "restarts must be at least 1"),
+        ("gaussian", {"levels": 0}, "levels must be at least 1"),
+        ("latent-descent", {"step": 0.0}, "step must lie between 0 and 1"),
+        ("fgm-estimated", {"h": (2.0,)}, "h must lie between 0 and 1"),
+    ],
+)
+def test_options_that_cannot_be_meant_are_told(name, asked, message):
+    with pytest.raises(UsageError, match=message):
+        attacks.get(name)(TWO, IMAGES, LABELS, **asked)
+
+
+def test_goals_that_are_no_classes_are_left_to_attacks_that_can():
+    class Bright(attacks.Goal):
+        def margin(self, outputs):
+            return outputs[:, 1]
+
+        def __getitem__(self, rows):
+            return self
+
+    # The ball's second score is positive outside: the same boundary by another goal.
+    found = attacks.fmn(Ball(), IMAGES, goal=Bright(), norm="l2")
+    torch.testing.assert_close(found.distances, Ball().distance(IMAGES, "l2"), rtol=2e-3, atol=0)
+    for name in ("deepfool", "latent-descent"):
+        with pytest.raises(UsageError, match="goal must be a class that is named or not"):
+            attacks.get(name)(Ball(), IMAGES, goal=Bright())
+    with pytest.raises(UsageError, match="or a goal instead of them"):
+        attacks.fmn(Ball(), IMAGES, LABELS, goal=Bright())
