@@ -22,7 +22,6 @@ from unbraid.robustness.synthesis import (
     posterior,
     scaled_l2_bound,
     spread_misfit,
-    threshold,
 )
 
 RNG = np.random.default_rng(0)
@@ -158,9 +157,8 @@ class Summed(nn.Module):
 
 def test_a_threshold_is_binary_forward_and_invisible_backward():
     images = torch.tensor([[[[0.2, 0.5], [0.49, 0.9]]]], requires_grad=True)
-    assert threshold(images).tolist() == [[[[0, 1], [0, 1]]]]  # 0.5 itself counts as 1
     scores = Binarised(Summed())(images)
-    assert scores.tolist() == [[-4, 2]]
+    assert scores.tolist() == [[-4, 2]]  # 0.5 itself counts as 1
     scores[0, 0].backward()
     # d(-s^2)/ds = -2 s = -4 at the binarised sum of 2, for every pixel.
     assert (images.grad == -4).all()
@@ -209,7 +207,7 @@ def test_the_nearest_neighbour_is_nearest():
         (lambda: calibrate([[1.0, 0.0]], [2]), r"labels must lie in 0\.\.1"),
         (lambda: l2_bound(np.ones((2, 1)), np.ones(3), np.ones(2)), "distances must be"),
         (lambda: l2_bound(-np.ones((2, 1)), np.ones(2), np.ones(2)), "not negative"),
-        (lambda: Binarised(Summed(), level=0), "level must lie"),
+        (lambda: Binarised(Summed(), threshold=0), "threshold must lie"),
         (lambda: Binarised(Summed(), scales=[1.0, -1.0]), "scales must be"),
     ],
 )

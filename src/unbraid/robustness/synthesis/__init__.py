@@ -1,6 +1,6 @@
 """Analysis by synthesis: inference by search, calibrated posteriors, bounds and baselines (Schott et al., 2019)."""
 
-from unbraid.robustness.synthesis.binary import PUBLISHED_SCALES, Binarised, fit_scales, threshold
+from unbraid.robustness.synthesis.binary import PUBLISHED_SCALES, Binarised, fit_scales
 from unbraid.robustness.synthesis.bounds import binary_bound, l2_bound, scaled_l2_bound, spread_misfit
 from unbraid.robustness.synthesis.certify import Bounds, lower_bounds
 from unbraid.robustness.synthesis.inference import Explanation, Generators, SearchClassifier, infer
@@ -26,5 +26,4 @@ __all__ = [
     "posterior",
     "scaled_l2_bound",
     "spread_misfit",
-    "threshold",
 ]

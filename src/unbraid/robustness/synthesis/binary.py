@@ -9,48 +9,31 @@ import torch
 from torch import Tensor, nn
 
 from unbraid.errors import UsageError
+from unbraid.robustness.attacks import StraightThrough
 
-__all__ = ["PUBLISHED_SCALES", "Binarised", "fit_scales", "threshold"]
+__all__ = ["PUBLISHED_SCALES", "Binarised", "fit_scales"]
 
 PUBLISHED_SCALES = (1.0, 0.96, 1.001, 1.06, 0.98, 0.96, 1.03, 1.0, 1.0, 1.0)
 """What Schott et al. (2019) multiply the energies of the digits 0 to 9 by in Binary ABS."""
 GRID = np.round(np.arange(0.90, 1.1001, 0.005), 3)
 
 
-class _StraightThrough(torch.autograd.Function):
-    @staticmethod
-    def forward(_: Any, images: Tensor, level: float) -> Tensor:
-        return (images >= level).to(images.dtype)
-
-    @staticmethod
-    def backward(_: Any, *slopes: Tensor) -> tuple[Tensor, None]:
-        return slopes[0], None
-
-
-def threshold(images: Tensor, level: float = 0.5) -> Tensor:
-    """1 where a pixel is at least ``level``, else 0; gradients pass as if nothing had happened."""
-    found: Tensor = _StraightThrough.apply(images, level)
-    return found
-
-
-class Binarised(nn.Module):
+class Binarised(StraightThrough):
     """A classifier that sees thresholded images; its scores are multiplied by ``scales`` ``[classes]``, if given.
 
-    Scores of ABS are minus energies: a scale above 1 handicaps its class.
+    Scores of ABS are minus energies: a scale above 1 handicaps its class. Gradients pass the threshold as if it were
+    not there.
     """
 
-    def __init__(self, classify: nn.Module, level: float = 0.5, scales: Any = None) -> None:
-        super().__init__()
-        if not 0 < level <= 1:
-            raise UsageError(f"level must lie between 0 and 1, got {level}")
-        self.classify, self.level = classify, level
+    def __init__(self, classify: nn.Module, threshold: float = 0.5, scales: Any = None) -> None:
+        super().__init__(classify, threshold)
         given = None if scales is None else torch.as_tensor(scales, dtype=torch.float32)
         if given is not None and (given.ndim != 1 or not (given > 0).all()):
             raise UsageError(f"scales must be one number above 0 for each class, got {scales}")
         self.register_buffer("scales", given)
 
     def forward(self, images: Tensor) -> Tensor:
-        scores: Tensor = self.classify(threshold(images, self.level))
+        scores: Tensor = super().forward(images)
         return scores if self.scales is None else scores * self.scales.to(scores.dtype)  # type: ignore[operator]
 
 
