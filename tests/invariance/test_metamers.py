@@ -25,6 +25,7 @@ from unbraid.invariance import (
     to_pictures,
     undone,
 )
+from unbraid.invariance.metamers import draw_donors
 from unbraid.nets import build_predictor
 from unbraid.nets.bijections import build_bijection
 from unbraid.objectives import FiRevNetObjective
@@ -64,6 +65,16 @@ def test_the_same_seed_draws_the_same_donors_and_nobody_gives_to_itself():
     assert sorted(first.donors.tolist()) == list(range(60))
     assert (first.donors != torch.arange(60)).all()
     assert metamers(net, x, labels=labels, cross_class=False).donors.unique().numel() == 60
+
+
+def test_donors_of_other_classes_are_drawn_evenly_and_without_a_table_of_all_pairs():
+    labels = torch.arange(60_000) % 3  # all pairs would take 29 GB
+    donors = draw_donors(len(labels), labels, seed=0)
+    for own in range(3):
+        shares = torch.bincount(labels[donors[labels == own]], minlength=3) / 20_000
+        assert shares[own] == 0
+        assert (shares - 0.5).abs().sort().values[:2].max() < 0.02  # binomial, se 0.0035
+    assert donors.unique().numel() > 30_000
 
 
 def test_interpolation_begins_at_x_ends_at_the_metamer_and_keeps_the_logits():

@@ -84,8 +84,11 @@ def draw_donors(n: int, labels: Tensor | None, seed: int) -> Tensor:
     numbers = _labels(labels, n)
     if len(numbers.unique()) < 2:
         raise UsageError(f"all {n} inputs are of class {int(numbers[0])}: there is no donor of another class")
-    weights = (numbers[:, None] != numbers[None]).double()
-    return torch.multinomial(weights, 1, generator=generator)[:, 0]
+    donors = torch.empty(n, dtype=torch.long)
+    for label in numbers.unique():
+        takers, givers = numbers == label, torch.nonzero(numbers != label)[:, 0]
+        donors[takers] = givers[torch.randint(len(givers), (int(takers.sum()),), generator=generator)]
+    return donors
 
 
 @dataclass(frozen=True)
