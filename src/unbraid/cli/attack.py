@@ -43,7 +43,7 @@ def robustness_attack(
         json: Print the result as JSON.
     """
     check_runs(runs, data)
-    from unbraid.robustness.smallest import BOUNDS, attack_blocks, attack_table
+    from unbraid.robustness import BOUNDS, attack_blocks, attack_table
 
     kinds = words(norms)
     if not kinds or any(kind not in BOUNDS for kind in kinds):

@@ -13,7 +13,7 @@ from unbraid.robustness.corrupting import corruption_table, corruption_tables, p
 from unbraid.robustness.measure import Adversarial, Corruptions, NoiseDistances, table_of
 from unbraid.robustness.published import published, published_errors, published_models, published_tables
 from unbraid.robustness.relative import corruption_errors, mce
-from unbraid.robustness.smallest import attack_blocks, attack_table
+from unbraid.robustness.smallest import BOUNDS, attack_blocks, attack_table
 from unbraid.robustness.tables import CLEAN, CorruptionTable, Spoiled, Wrong
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from unbraid.robustness.representations import move_code as move_code
 
 __all__ = [
+    "BOUNDS",
     "CLEAN",
     "Adversarial",
     "AdversarialAccuracy",

@@ -15,7 +15,7 @@ from unbraid.robustness.attacks.starts import salted
 
 __all__ = ["pointwise", "reset"]
 
-LOTS = (64, 16, 4, 1)
+LOTS = (16, 4, 1)
 """So many pixels are set back at a time: if a lot can go at once, nobody has to ask for each of its pixels."""
 HALVINGS = 10
 PASSES = 10
