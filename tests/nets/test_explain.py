@@ -37,7 +37,7 @@ def test_search_finds_the_lowest_energy_of_linear_decoders():
     found = explain(decode, IMAGES, known(), SEARCH)
     torch.testing.assert_close(found.energy, energy, rtol=1e-3, atol=0)
     torch.testing.assert_close(found.codes, codes, rtol=0, atol=0.02)
-    torch.testing.assert_close(found.images, decode(found.codes))
+    torch.testing.assert_close(found.reconstruction, decode(found.codes))
 
 
 def test_more_iterations_never_raise_an_energy():

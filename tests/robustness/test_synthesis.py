@@ -5,8 +5,11 @@ import pytest
 import torch
 from torch import nn
 
+import unbraid
+from unbraid.data import load
 from unbraid.errors import UsageError, UsageWarning
-from unbraid.nets import ClassVAEs, Search, load_released_abs
+from unbraid.nets import ClassVAEs, Search, explain, load_released_abs
+from unbraid.robustness import attacks
 from unbraid.robustness.synthesis import (
     PUBLISHED,
     Binarised,
@@ -17,6 +20,7 @@ from unbraid.robustness.synthesis import (
     binary_bound,
     calibrate,
     fit_scales,
+    infer,
     l2_bound,
     lower_bounds,
     posterior,
@@ -147,6 +151,58 @@ def test_wrong_classes_have_no_bound(bounded):
     assert found.coupled is None
     with pytest.raises(UsageError, match=r"labels must lie in 0\.\.2"):
         lower_bounds(None, flat.view(-1, 1, 3, 3)[:1], torch.tensor([3]), generators=made)
+
+
+class LinearSynthesis(nn.Module):
+    """Analysis by synthesis with two linear generators, as attacks see it."""
+
+    def __init__(self):
+        super().__init__()
+        self.made = LinearGenerators(classes=2, seed=3)
+
+    def infer(self, images):
+        return explain(self.made.decode, images, self.made.known, self.made.search)
+
+    def forward(self, images):
+        return -self.infer(images).energy
+
+
+def test_latent_descent_ends_on_the_boundary_of_its_last_line():
+    net = LinearSynthesis()
+    images = (0.8 * net.made.shifts + 0.1).view(2, 1, 3, 3)
+    truth = torch.arange(2)
+    found = attacks.latent_descent(net, images, truth, step=0.1, steps=200)
+    assert found.success.all()
+    towards = net.infer(images).reconstruction[truth, 1 - truth]
+    line = found.adversarials - images
+    for row in range(2):
+        assert found.distances[row] <= (towards[row] - images[row]).norm() + 1e-4
+        # Along the line to what was found the class changes just before it, by the exact energies of linear decoders.
+        shares = torch.linspace(0, 1.02, 2000)
+        flat = (images[row] + shares[:, None, None, None] * line[row]).flatten(1)
+        wrong = net.made.energies(flat).argmin(1) != truth[row]
+        assert float(shares[wrong.int().argmax()]) == pytest.approx(1, abs=0.02)
+
+
+def test_runs_of_abs_say_what_each_class_would_draw(tmp_path):
+    blobs = load("blobs16")
+    run = unbraid.train(
+        "abs", blobs, factor="x", steps=2, batch_size=2, samples=20, iterations=2, out=tmp_path / "abs", progress="none"
+    )
+    images = blobs.images(np.arange(3))
+    found = infer(run, images)
+    np.testing.assert_allclose(-run.predict(images), found.energy, rtol=1e-4)
+    drawn = run.classifier().infer(torch.from_numpy(images).permute(0, 3, 1, 2).float() / 255)
+    np.testing.assert_allclose(drawn.reconstruction, found.reconstructions, atol=1e-4)
+    assert found.energy.shape == (3, blobs.factor_sizes[0])
+    assert (found.best == run.predict(images).argmax(1)).all()
+    plain = unbraid.train("vae", blobs, net="mlp:width=8", latents=3, steps=2, out=tmp_path / "vae", progress="none")
+    codes = infer(plain, images, samples=50, iterations=5)  # any decoder can be searched with
+    assert codes.codes.shape == (3, 1, 3)
+    better = infer(plain, images, samples=50, iterations=30)
+    assert (better.energy <= codes.energy).all()
+    with pytest.raises(UsageError, match="one decoder"):
+        lower_bounds(plain, images, np.zeros(3, dtype=int))
 
 
 class Summed(nn.Module):

@@ -62,7 +62,7 @@ class Explained:
     """``[n, classes]``: misfit and divergence of the best latent; the lower, the better explained."""
     codes: Tensor
     """``[n, classes, latents]``."""
-    images: Tensor
+    reconstruction: Tensor
     """Their decodings ``[n, classes, c, h, w]``."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -32,6 +33,14 @@ class Classify(nn.Module):
         if self.task:
             return self.objective.answers(self.model, images)[self.task]
         return self.objective.predict(self.model, images)
+
+    def infer(self, images: Tensor) -> Any:
+        """What each class makes of an image, of models that classify by drawing: energy, codes, reconstruction."""
+        self._check(images)
+        explain = getattr(self.objective, "explain", None)
+        if explain is None:
+            raise UsageError(f"a model trained by {self.objective.name!r} does not classify by drawing; 'abs' does")
+        return explain(self.model, images)
 
     def _check(self, images: Tensor) -> None:
         if not isinstance(images, Tensor):

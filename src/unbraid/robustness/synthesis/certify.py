@@ -76,7 +76,7 @@ def _bounds(made: Generators, x: Tensor, y: Tensor, coupled: bool, linf: bool) -
     with torch.no_grad():
         found = explain(made.decode, x, made.known, made.search)
     right = found.energy.argmin(1) == y
-    own = found.images[rows, y]
+    own = found.reconstruction[rows, y]
     divergence = half_squares(found.codes[rows, y])
     residual = (own - x).flatten(1).norm(dim=1)
     other = torch.ones_like(found.energy, dtype=torch.bool)

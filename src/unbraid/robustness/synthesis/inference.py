@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from unbraid.errors import UsageError
-from unbraid.nets import ClassVAEs, Decodings, Search, explain
+from unbraid.nets import ClassVAEs, Decodings, Explained, Search, explain
 from unbraid.robustness.attacks import float_images
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class Explanation:
     """``[n, classes]``: squared distance (or cross-entropy) and divergence, summed over pixels."""
     codes: np.ndarray
     """``[n, classes, latents]``."""
-    images: np.ndarray
+    reconstructions: np.ndarray
     """Decodings ``[n, classes, c, h, w]`` in [0, 1]."""
 
     @property
@@ -97,7 +97,7 @@ def infer(
     with torch.no_grad():
         for part in pixels.split(batch_size):
             one = explain(made.decode, part, made.known, made.search)
-            found.append([piece.cpu().numpy() for piece in (one.energy, one.codes, one.images)])
+            found.append([piece.cpu().numpy() for piece in (one.energy, one.codes, one.reconstruction)])
     return Explanation(*(np.concatenate(pieces) for pieces in zip(*found, strict=True)))
 
 
@@ -114,8 +114,12 @@ class SearchClassifier(nn.Module):
         return super().train(False)
 
     def forward(self, images: Tensor) -> Tensor:
+        return -self.infer(images).energy
+
+    def infer(self, images: Tensor) -> Explained:
+        """The best latent of every class, with its energy and its decoding."""
         net = self.networks
         if self._known is None:
             like = torch.empty(0, device=images.device, dtype=images.dtype)
             self._known = Decodings(net.decode, net.classes, net.latents, self.search, like)
-        return -explain(net.decode, images, self._known, self.search).energy
+        return explain(net.decode, images, self._known, self.search)
