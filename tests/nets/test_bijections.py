@@ -192,6 +192,16 @@ def test_the_cosine_transform_keeps_its_digits_after_a_stay_in_float32():
     assert (layer.inverse(layer(x)[0]) - x).abs().max() < 1e-13
 
 
+def test_the_cosine_transform_can_be_trained_through_after_a_first_use_in_inference():
+    with torch.inference_mode():
+        b.DCT()(torch.rand(1, 1, 13, 13, dtype=torch.float64))
+    x = torch.rand(1, 1, 13, 13, dtype=torch.float64, requires_grad=True)
+    b.DCT()(x)[0].sum().backward()
+    assert x.grad.any()
+    b.dct_matrix(13).zero_()  # a copy of one's own
+    assert b.dct_matrix(13).any()
+
+
 def test_scipy_has_the_same_cosine_transform():
     from scipy.fft import dctn
 

@@ -45,6 +45,37 @@ def test_what_is_factored_out_last_in_the_vector_left_first():
     assert not log_det.any()
 
 
+def unheard(net, x):
+    """The couplings that no logit depends on, by their place among all."""
+    torch.manual_seed(0)
+    for weights in net.parameters():
+        weights.data = 0.3 * torch.randn_like(weights)
+    net.train().logits(x).sum().backward()
+    kinds = (b.AdditiveCoupling, b.AffineCoupling, b.SwapCoupling)
+    couplings = [module for module in net.modules() if isinstance(module, kinds)]
+    slopes = [[w.grad for w in one.parameters() if w.grad is not None] for one in couplings]
+    return [place for place, some in enumerate(slopes) if not any(slope.any() for slope in some)]
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "last"),
+    [
+        ("imagenet:stages=2,blocks=2", (16, 16, 1), []),
+        ("conv:stages=2,blocks=2,width=4,coupling=affine,mixing=none", (8, 8, 1), []),
+        ("conv:stages=2,blocks=2,width=4,coupling=additive,mixing=none", (8, 8, 1), []),
+        ("fc:coupling=affine", (12,), []),
+        ("fc:coupling=additive", (12,), []),
+        # The last coupling before numbers leave moves the half that leaves: nuisance alone.
+        ("fc", (12,), [3]),
+        ("conv:stages=2,blocks=2,width=4", (8, 8, 1), [1, 3]),
+        ("conv:stages=2,blocks=2,width=4,factor_out=false", (8, 8, 1), [3]),
+    ],
+)
+def test_logits_depend_on_every_coupling_whose_half_they_can_see(name, shape, last):
+    net = build_bijection(name, shape, 2)
+    assert unheard(net, torch.rand(4, *(shape if len(shape) == 1 else (shape[2], *shape[:2])))) == last
+
+
 @pytest.mark.parametrize(
     ("name", "shape"),
     [

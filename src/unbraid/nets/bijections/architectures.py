@@ -123,8 +123,8 @@ def conv(
             layers += [ActNorm(size)] if actnorm else []
             layers += _mixing(mixing, size)
             layers += [_coupling(kind, scale, size, size // 2, residual)]
-            if kind == "additive" and mixing == "none":
-                layers += [Permutation(size)]  # or one half would never move
+            if kind != "swap" and mixing == "none":
+                layers += [Permutation(size)]  # or one half, that of the logits, would never move
         return Chain(layers)
 
     def rest(number: int, c: int, h: int, w: int) -> Chain:

@@ -13,17 +13,22 @@ from unbraid.nets.bijections.bijection import Bijection, full_precision, no_volu
 __all__ = ["DCT", "dct_matrix"]
 
 
-@lru_cache
 def dct_matrix(size: int) -> Tensor:
     """C[u, n] = c_u cos(pi (2n + 1) u / 2N), c_0 = sqrt(1/N), else sqrt(2/N): float64, C C^T = I.
 
     >>> bool((dct_matrix(7) @ dct_matrix(7).T - torch.eye(7)).abs().max() < 1e-12)
     True
     """
+    return torch.from_numpy(_waves(size).copy())
+
+
+@lru_cache
+def _waves(size: int) -> np.ndarray:
+    """The matrix as an array: a tensor made in inference mode could not be used in training later."""
     u, n = np.arange(size)[:, None], np.arange(size)[None]
     waves = np.sqrt(2 / size) * np.cos(np.pi * (2 * n + 1) * u / (2 * size))
     waves[0] = np.sqrt(1 / size)
-    return torch.from_numpy(waves)
+    return waves
 
 
 class DCT(Bijection):
