@@ -324,3 +324,49 @@ def test_streams_of_random_numbers_belong_to_images():
     branch = attacks.Draws.of(images, 0).branch(2)
     assert len(branch) == 8
     assert len(branch.uniform(1).unique()) == 8
+
+
+def test_refinement_is_kept_only_where_the_goal_stays_reached():
+    class Above(nn.Module):
+        """Compares with > where refinement puts pixels on the threshold itself."""
+
+        def forward(self, images):
+            bright = (images > 0.5).flatten(1).sum(1)
+            return F.one_hot((bright >= 3).long(), 2).double()
+
+    black = torch.zeros(3, 1, 4, 4)
+    plain, refined = (attacks.pointwise(Above(), black, [0] * 3, threshold=t, restarts=2) for t in (None, 0.5))
+    assert plain.success.all()
+    assert refined.success.all()
+    # One that compares with >= keeps the shorter way.
+    assert (attacks.pointwise(AtLeast(3), black, [0] * 3, threshold=0.5, restarts=2).adversarials <= 0.5).all()
+
+
+@pytest.mark.parametrize(("norm", "bound"), [("linf", 0.3), ("linf", 0.1), ("l2", 0.9)])
+def test_a_function_on_bytes_is_counted_within_the_bound(norm, bound):
+    weights = torch.from_numpy(np.random.default_rng(1).normal(size=(16, 2)))
+    weights -= weights.mean(0)
+
+    class Plane(nn.Module):
+        def forward(self, images):
+            return images.flatten(1).double() @ weights
+
+    def plane(images):
+        return images.reshape(len(images), -1) / 255 @ weights.numpy()
+
+    images = np.random.default_rng(0).integers(0, 256, (40, 4, 4, 1)).astype(np.uint8)
+    labels = plane(images).argmax(1)
+    whole = np.floor(bound * 255) / 255 if norm == "linf" else bound
+    expected = attacks.square(Plane(), images, labels, norm=norm, bound=whole, steps=100).success.double().mean()
+    found = attacks.square(plane, images, labels, norm=norm, bound=bound, steps=100)
+    assert found.success.double().mean() >= expected - 0.1
+    assert expected > 0.2
+    # What is stored is what was counted: whole bytes, within the bound, and named otherwise.
+    pixels = found.adversarials.mul(255)
+    torch.testing.assert_close(pixels, pixels.round(), rtol=0, atol=1e-3)
+    moved = pixels.round().permute(0, 2, 3, 1).numpy().astype(np.uint8)
+    assert (plane(moved).argmax(1) != labels)[found.success.numpy()].all()
+    away = (moved.astype(float) - images)[found.success.numpy()].reshape(int(found.success.sum()), -1) / 255
+    sizes = np.abs(away).max(1) if norm == "linf" else np.linalg.norm(away, axis=1)
+    assert (sizes <= bound + 1e-9).all()
+    np.testing.assert_allclose(found.distances[found.success], sizes, rtol=1e-5)

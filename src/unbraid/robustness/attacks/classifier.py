@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +18,12 @@ from unbraid.robustness._scores import Scorer, check_scores
 
 if TYPE_CHECKING:
     from unbraid.robustness.attacks.goals import Goal
+    from unbraid.robustness.attacks.norms import Norm
 
 __all__ = ["Classifier", "float_images"]
 
+GRAIN = 1e-4
+"""Within so much of a byte, a pixel is that byte: more than floats lose, and less than a bound forgives."""
 PROBES = 8
 """So many images are asked whether gradients flow."""
 
@@ -50,6 +54,11 @@ class Classifier:
     def has_gradient(self) -> bool:
         return self._module is not None
 
+    @property
+    def takes_bytes(self) -> bool:
+        """Whether it is a function on uint8 arrays, which sees no more of an image than bytes."""
+        return self._module is None
+
     def need_gradient(self, what: str) -> None:
         """Raise an error that says that ``what`` cannot do without."""
         if self._module is None:
@@ -61,6 +70,20 @@ class Classifier:
     def see(self, images: Tensor) -> Tensor:
         """The images as the model sees them: rounded to bytes where it takes bytes."""
         return images if self._module is not None else images.mul(255).round().div(255)
+
+    def see_within(self, images: Tensor, moved: Tensor) -> Tensor:
+        """Moved images as the model sees them, rounded towards the original ones: no change of a pixel grows."""
+        if self._module is not None:
+            return moved
+        own, there = images.mul(255).round(), moved.mul(255)
+        up = torch.maximum((there + GRAIN).floor(), own)
+        return torch.where(there > own, up, torch.minimum((there - GRAIN).ceil(), own)).div(255)
+
+    def within(self, bound: float, norm: Norm) -> float:
+        """The largest bound up to this one that pixels can reach: whole bytes in linf where the model takes bytes."""
+        if self._module is not None or norm.name != "linf" or bound * 255 + GRAIN < 1:
+            return bound
+        return math.floor(bound * 255 + GRAIN) / 255
 
     def scores(self, images: Tensor) -> Tensor:
         """Scores ``[n, classes]``, without gradients."""

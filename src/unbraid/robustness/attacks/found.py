@@ -82,15 +82,31 @@ def count(
     norm: Norm,
     bound: Tensor | float | None = None,
     name: str = "the attack",
-) -> tuple[Tensor, Tensor]:
-    """Which of the moved images reach the goal within a bound, and how far all of them are: bool, float64 ``[n]``.
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Which of the moved images reach the goal within a bound, how far all are, and the images that were looked at.
 
-    Both are asked of the model and of the pixels anew. Images that a function on bytes sees are rounded before.
+    Bool and float64 ``[n]``, both asked of the model and of the pixels anew, and images. Those that a function on bytes
+    sees are rounded before: to the nearest byte, or, where that does not do within the bound, towards the original.
     """
     if moved.shape != images.shape or not bool(((moved >= 0) & (moved <= 1)).all()):
         raise UsageError(f"{name} gave {list(moved.shape)} or left [0, 1]; images are {list(images.shape)} in [0, 1]")
-    sizes = norm.size(classify.see(moved).double() - images.double())
-    success = classify.met(moved, goal)
+    seen = classify.see(moved)
+    success, sizes = _judged(classify, images, seen, goal, norm, bound)
+    if bound is None or not classify.takes_bytes or success.all():
+        return success, sizes, seen
+    inner = classify.see_within(images, moved)
+    better, less = _judged(classify, images, inner, goal, norm, bound)
+    take = ~success & better
+    seen = torch.where(take.reshape(-1, *[1] * (images.ndim - 1)), inner, seen)
+    return success | better, torch.where(take, less, sizes), seen
+
+
+def _judged(
+    classify: Classifier, images: Tensor, seen: Tensor, goal: Goal, norm: Norm, bound: Tensor | float | None
+) -> tuple[Tensor, Tensor]:
+    """Which images reach the goal within the bound, and how far all of them are."""
+    sizes = norm.size(seen.double() - images.double())
+    success = classify.met(seen, goal)
     if bound is not None:
         # An attack on the ball's rim is within, wherever the rounding of its pixels puts it.
         reach = torch.as_tensor(bound, dtype=torch.float64, device=sizes.device)

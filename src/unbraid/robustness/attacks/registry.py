@@ -22,6 +22,7 @@ from unbraid.robustness.attacks.found import Found, count
 from unbraid.robustness.attacks.goals import Goal, Misclassified, Named
 from unbraid.robustness.attacks.norms import NORMS, Norm, norm_of
 from unbraid.robustness.attacks.search import smallest_radius
+from unbraid.robustness.attacks.vectors import as_rows
 
 __all__ = ["NEEDS", "Attack", "get", "names", "register"]
 
@@ -87,9 +88,9 @@ class Attack:
         ``predict`` is a torch module from floats ``[n, c, h, w]`` in [0, 1] to scores, a run that names classes, or a
         function from uint8 images to scores. ``labels`` are the true classes. ``target`` are classes to be named
         instead; ``goal`` is another condition. ``threshold`` says that the model compares pixels with it first: what
-        does not matter to it is taken back. Images that reach the goal as they are have distance 0; where the attack
-        found nothing (within ``bound``), the distance is infinite, which proves nothing. What is drawn depends on the
-        seed and the image alone.
+        does not matter to it is taken back, where the goal stays reached. Images that reach the goal as they are have
+        distance 0; where the attack found nothing (within ``bound``), the distance is infinite, which proves nothing.
+        What is drawn depends on the seed and the image alone.
         """
         how = norm_of(self._norm(norm))
         self._check(bound, batch, options)
@@ -130,13 +131,15 @@ class Attack:
         if self.minimal:
             moved = self.move(classify, images, goal, norm=norm, draws=draws, **options)
         elif bound is not None:
-            moved = attempt(images, goal, images.new_full((len(images),), bound), draws)
+            moved = attempt(images, goal, images.new_full((len(images),), classify.within(bound, norm)), draws)
         else:
             moved = smallest_radius(attempt, classify, images, goal, norm, draws)
         if threshold is not None:
-            moved = refined(images, moved, threshold)
-        success, sizes = count(classify, images, moved, goal, norm, bound, f"the attack {self.name!r}")
-        moved = torch.where(success.reshape(-1, *[1] * (images.ndim - 1)), moved, images)
+            # A model that puts the threshold itself on the other side would lose what was found.
+            fewer = refined(images, moved, threshold)
+            moved = torch.where(as_rows(classify.met(fewer, goal), images), fewer, moved)
+        success, sizes, seen = count(classify, images, moved, goal, norm, bound, f"the attack {self.name!r}")
+        moved = torch.where(as_rows(success, images), seen, images)
         return moved, torch.where(success, sizes, torch.inf)
 
     def _norm(self, norm: str | None) -> str:

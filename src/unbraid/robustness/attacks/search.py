@@ -42,9 +42,9 @@ def smallest_radius(
     rows = torch.arange(len(images), device=images.device)
     while len(rows):
         moved = attempt(images[rows], goal[rows], radius[rows], draws[rows])
-        success, sizes = count(classify, images[rows], moved, goal[rows], norm, radius[rows])
+        success, sizes, seen = count(classify, images[rows], moved, goal[rows], norm, radius[rows])
         nearer = success & (sizes.to(high) <= high[rows])
-        best[rows[nearer]], high[rows[nearer]] = moved[nearer], sizes[nearer].to(high)
+        best[rows[nearer]], high[rows[nearer]] = seen[nearer], sizes[nearer].to(high)
         low[rows[~success]] = radius[rows[~success]]
         bracketed = high[rows].isfinite()
         halvings[rows[bracketed]] += 1
