@@ -88,6 +88,27 @@ def test_random_latents_are_the_likely_ones_and_the_nearest_is_the_nearest():
     assert torch.equal(some.nearest(IMAGES, weight=0.0), some.codes[distances.argmin(1)])
 
 
+def test_the_nearest_of_a_single_decoder_is_the_nearest():
+    def first(codes):
+        return decode(codes.expand(-1, CLASSES, -1))[:, :1]
+
+    some = Decodings(first, 1, LATENTS, Search(samples=90), IMAGES)
+    energies = misfit(IMAGES[:, None, None], first(some.codes[:, None])) + half_squares(some.codes)[:, None]
+    assert torch.equal(some.nearest(IMAGES), some.codes[energies.argmin(1)])
+
+
+def test_decodings_follow_the_weights():
+    net = ClassVAEs((16, 16, 1), 2, 3).eval()
+    like, search = torch.empty(0), Search(samples=5)
+    first = Decodings.of(net, net.decode, 2, 3, search, like)
+    assert Decodings.of(net, net.decode, 2, 3, search, like) is first
+    optimizer = torch.optim.Adam(net.decoder.parameters(), lr=0.1, fused=True)  # which leaves versions of tensors alone
+    net.decode(torch.randn(4, 2, 3)).sum().backward()
+    optimizer.step()
+    assert not torch.equal(Decodings.of(net, net.decode, 2, 3, search, like).rows, first.rows)
+    assert Decodings.of(net, net.double().decode, 2, 3, search, like.double()).rows.dtype == torch.float64
+
+
 def test_bernoulli_latents_are_compared_by_cross_entropy():
     def probabilities(codes):
         return decode(codes).sigmoid()

@@ -58,6 +58,12 @@ def test_calibration_reaches_its_median():
     found = calibrate(scores, labels)
     assert np.median(posterior(scores, found).max(1)) == pytest.approx(0.9, abs=0.002)
     assert found.eta > 0
+    # All images right by a wide margin, as digits are: ever larger alphas fit, and the smallest is meant.
+    sure = -RNG.uniform(40, 80, (200, 10))
+    sure[np.arange(200), np.arange(200) % 10] = -RNG.uniform(5, 12, 200)
+    fitted = calibrate(sure, np.arange(200) % 10)
+    assert np.median(posterior(sure, fitted).max(1)) == pytest.approx(0.9, abs=0.002)
+    assert fitted.alpha < 1
     with pytest.warns(UsageWarning, match="eta, which stays 0"):
         assert calibrate(RNG.normal(0, 1, (50, 5)), RNG.integers(0, 5, 50)).eta == 0
 
@@ -96,7 +102,7 @@ class LinearGenerators(Generators):
         noise = torch.Generator().manual_seed(seed)
         self.weights = 0.15 * torch.randn(classes, 9, latents, generator=noise)
         self.shifts = torch.rand(classes, 9, generator=noise)
-        self.classes, self.latents, self.device, self._known = classes, latents, torch.device("cpu"), None
+        self.classes, self.latents, self.device, self.model = classes, latents, torch.device("cpu"), nn.Linear(1, 1)
         self.search = Search(samples=300, iterations=80, rate=0.1)
 
     def decode(self, codes):
@@ -182,6 +188,17 @@ def test_latent_descent_ends_on_the_boundary_of_its_last_line():
         flat = (images[row] + shares[:, None, None, None] * line[row]).flatten(1)
         wrong = net.made.energies(flat).argmin(1) != truth[row]
         assert float(shares[wrong.int().argmax()]) == pytest.approx(1, abs=0.02)
+
+
+def test_binary_models_say_what_each_class_would_draw():
+    net = LinearSynthesis()
+    images = torch.rand(3, 1, 3, 3, generator=torch.Generator().manual_seed(2))
+    found = Binarised(net, scales=[1.0, 2.0]).infer(images)
+    plain = net.infer((images >= 0.5).float())
+    torch.testing.assert_close(found.energy, plain.energy * torch.tensor([1.0, 2.0]))
+    torch.testing.assert_close(Binarised(net, scales=[1.0, 2.0])(images), -found.energy)
+    with pytest.raises(UsageError, match="scales must be 2 numbers"):
+        Binarised(net, scales=[1.0])(images)
 
 
 def test_runs_of_abs_say_what_each_class_would_draw(tmp_path):

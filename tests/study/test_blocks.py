@@ -58,6 +58,7 @@ def test_the_report_is_about_all_blocks(folders, capsys):
         (lambda rows: rows.with_columns(index=pl.lit(1)), "has run 1, which is in the study's own folder, too"),
         (lambda rows: rows.with_columns(index=pl.lit(7)), "has a run 7, and this study has 0 to 3"),
         (lambda rows: rows.with_columns(steps=pl.lit(3)), r"run 2 has steps 3, in this study it is 2"),
+        (lambda rows: rows.with_columns(augment=pl.lit("blur")), r"run 2 has augment 'blur', in this study it is None"),
         (lambda rows: rows.drop("status"), "no column 'status'"),
     ],
 )

@@ -8,8 +8,9 @@ import pytest
 
 from unbraid.cli.app import main
 from unbraid.corruptions import MNIST_C
+from unbraid.engines import InlineEngine
 from unbraid.errors import UsageError
-from unbraid.study import parse_study, read_study
+from unbraid.study import make_table, parse_study, read_study, run_study
 from unbraid.study.noise import Trained, beside_published, judge_noise, plot_changes, plot_sigmas
 from unbraid.study.noise.ways import way_of
 
@@ -140,6 +141,50 @@ def test_pictures_need_what_they_show():
         plot_sigmas(trained)
     with pytest.raises(UsageError, match="clean, longer"):
         plot_changes(Trained(trained.table.filter(pl.col("way") != "clean, longer")))
+
+
+def test_settings_of_one_name_are_told_apart():
+    table = noise_table({"vanilla": 0.0, "clean, longer": 0.0, "ANT1x1": 0.1})
+    other = table.filter(augment="ant:kernel=1,eps=5").with_columns(
+        augment=pl.lit("ant:kernel=1,eps=10"), index=pl.col("index") + 100
+    )
+    (trained,) = Trained.of(pl.concat([table, other])).values()
+    assert trained.ways == ["vanilla", "clean, longer", "ANT1x1 (ant:kernel=1,eps=5)", "ANT1x1 (ant:kernel=1,eps=10)"]
+
+
+def test_data_that_runs_were_measured_on_are_not_mixed():
+    table = noise_table(luck=0)
+    easier = table.with_columns(pl.col("corruption_accuracy") + 0.05, on=pl.lit("training"))
+    both = Trained.of(pl.concat([table.with_columns(on=pl.lit("test")), easier]))
+    assert list(both) == ["mnist on test", "mnist on training"]
+    assert [one.mean("vanilla") for one in both.values()] == pytest.approx([80, 85])
+    eps = pl.when(pl.col("norm").is_not_null()).then(pl.col("seed"))
+    assert words(table.with_columns(eps=eps))["j"] == "cannot say"
+
+
+def test_noise_that_changes_nothing_is_infinite_in_the_tables():
+    never = (pl.col("direction") == "learned") & (pl.col("seed") == 0) & (pl.col("augment") == "ant:kernel=1,eps=5")
+    table = noise_table().with_columns(noise_distance=pl.when(~never.fill_null(False)).then("noise_distance"))
+    (trained,) = Trained.of(table).values()
+    assert beside_published(trained, "noise-distance").filter(way="ANT1x1", score="learned")["mean"].item() == np.inf
+
+
+def test_means_are_over_all_of_the_suite():
+    shown = pl.col("corruption").fill_null("")
+    assert words(noise_table().filter(shown != "fog"))["f"] == "cannot say"
+    assert words(noise_table().filter(shown != "shot_noise"))["a"] == "cannot say"
+
+
+def test_published_numbers_of_digits_do_not_stand_beside_clothes():
+    (trained,) = Trained.of(noise_table().with_columns(data=pl.lit("fashion-mnist"))).values()
+    assert beside_published(trained, "mnist-c")["published"].null_count() == len(beside_published(trained, "mnist-c"))
+
+
+def test_one_measure_cannot_say_two_things_of_one_condition(tmp_path):
+    text = SMALL.replace('suite = "snow"\nimages = 20', 'suite = "fog"\nimages = 7')
+    folder = run_study(parse_study(text, "here"), tmp_path, engine=InlineEngine(), indices=[0], progress="none")
+    with pytest.raises(UsageError, match="asked twice and says two things of corruption_accuracy"):
+        make_table(folder)
 
 
 def test_a_study_without_corruptions_is_told_what_to_add():

@@ -24,6 +24,8 @@ class ByClassStream:
         self.dataset, self.batch_size, self.seed = dataset, batch_size, seed
         everything = np.arange(len(dataset))
         if factor:
+            if factor in dataset.factor_names and dataset.factor_sizes is None:
+                raise UsageError(f"factor {factor!r} was measured and has no classes")
             if factor not in dataset.factor_names or dataset.factor_sizes is None:
                 raise unknown_name(f"factor of {dataset.name!r}:", factor, dataset.factor_names)
             place = dataset.factor_names.index(factor)

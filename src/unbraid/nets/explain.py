@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
+from weakref import WeakKeyDictionary
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from unbraid.errors import UsageError
 
@@ -27,6 +28,8 @@ BLOCK = 500
 KEPT = 0.9
 """Part of the random latents that is kept: those of the highest density."""
 TINY = 1e-6
+_KNOWN: WeakKeyDictionary[nn.Module, tuple[Any, Decodings]] = WeakKeyDictionary()
+"""Decodings by model, with what they were computed from."""
 
 
 @dataclass(frozen=True)
@@ -94,11 +97,27 @@ class Decodings:
             parts = [decode(part[:, None].expand(-1, classes, -1)) for part in self.codes.split(BLOCK)]
         images = torch.cat(parts).flatten(2).transpose(0, 1)  # [classes, samples, pixels]
         if search.likelihood == "gaussian":
-            self.rows, self.offset = images.contiguous().mul_(-2), images.square().sum(-1)
+            self.rows, self.offset = -2 * images, images.square().sum(-1)
         else:
             sure = images.clamp(TINY, 1 - TINY)
             self.rows, self.offset = (1 - sure).log() - sure.log(), -(1 - sure).log().sum(-1)
         self.divergence = half_squares(self.codes)
+
+    @classmethod
+    def of(
+        cls, model: nn.Module, decode: Decode, classes: int, latents: int, search: Search, like: Tensor
+    ) -> Decodings:
+        """Those of a model, computed once for its weights as they are and numbers like these."""
+        with torch.inference_mode(False), torch.no_grad():
+            state = [one.detach() for one in (*model.parameters(), *model.buffers())]
+            sums = tuple((one.double().sum().item(), one.double().square().sum().item()) for one in state)
+            # Versions of tensors would not do: fused optimisers and batch norms change them silently.
+            key = (search, like.device, like.dtype, sums)
+            known = _KNOWN.get(model)
+            if known is None or known[0] != key:
+                made = cls(decode, classes, latents, search, torch.empty(0, device=like.device, dtype=like.dtype))
+                known = _KNOWN[model] = key, made
+        return known[1]
 
     def nearest(self, images: Tensor, weight: float = 1.0) -> Tensor:
         """The best of these latents for every image and class, ``[n, classes, latents]``; ``weight`` is that of KL."""

@@ -26,7 +26,7 @@ def load_released_abs(files: Sequence[str | Path], *, side: int = 28, channels: 
         raise UsageError(f"files must be one per class, two or more, got {len(files)}")
     net: ClassVAEs | None = None
     for number, file in enumerate(files):
-        parts = _layers(read_state_dict(Path(file)))
+        parts = _layers(read_state_dict(Path(file)), file)
         halves = [parts[: len(parts) // 2], parts[len(parts) // 2 :]]
         if halves[0][0]["weight"].shape[:2] != (32, channels):
             halves.reverse()
@@ -43,15 +43,17 @@ def load_released_abs(files: Sequence[str | Path], *, side: int = 28, channels: 
     return net
 
 
-def _layers(state: dict[str, Tensor]) -> list[dict[str, Tensor]]:
+def _layers(state: dict[str, Tensor], file: str | Path) -> list[dict[str, Tensor]]:
     """The tensors of each layer, in the order of the file."""
     found: dict[str, dict[str, Tensor]] = {}
     for name, tensor in state.items():
         layer, _, kind = name.rpartition(".")
         if kind in ("weight", "bias", "running_mean", "running_var"):
             found.setdefault(layer, {})[kind] = tensor
-    if len(found) < 2 or len(found) % 2:
-        raise UsageError(f"expected the layers of an encoder and of a decoder, as many each; found {len(found)}")
+    if len(found) < 2 or len(found) % 2 or any("weight" not in layer for layer in found.values()):
+        raise UsageError(
+            f"{file} should hold the layers of an encoder and of a decoder, as many each; got {len(found)}"
+        )
     return list(found.values())
 
 

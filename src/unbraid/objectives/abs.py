@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
-from weakref import WeakKeyDictionary
+from typing import TYPE_CHECKING, Literal
 
 from unbraid.errors import UsageError, unknown_name
 from unbraid.objectives.base import Inputs, Objective, Terms, register
@@ -14,7 +13,7 @@ from unbraid.options import Named
 
 if TYPE_CHECKING:
     import torch
-    from torch import Tensor, nn
+    from torch import Tensor
 
     from unbraid.nets import ClassVAEs, Decodings, Explained, Search
     from unbraid.problem import Problem
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
 __all__ = ["AnalysisBySynthesis"]
 
 LIKELIHOODS = ("gaussian", "bernoulli")
-_KNOWN: WeakKeyDictionary[nn.Module, tuple[Any, Decodings]] = WeakKeyDictionary()
-"""Decodings of random latents by model, with what they were computed from."""
 
 
 @register("abs")
@@ -36,7 +33,7 @@ class AnalysisBySynthesis(Objective):
     """
 
     title = "ABS"
-    formula = "Σ_c E[‖x − G_c(z)‖² + w KL(q_c(z|x) ‖ N(0, I))], x of class c, w falls from {kl_start} to 1"
+    formula = "mean over c of E[‖x − G_c(z)‖² + w KL(q_c(z|x) ‖ N(0, I))], x of class c, w falls from {kl_start} to 1"
     representations = ()
     predicts = "classes"
 
@@ -139,20 +136,9 @@ class AnalysisBySynthesis(Objective):
         return {"energy": lowest[:, 0], "lead": lowest[:, 1] - lowest[:, 0]}
 
     def _decodings(self, model: ClassVAEs, images: Tensor) -> Decodings:
-        """Those of random latents, computed once for weights as they are."""
-        import torch
-
         from unbraid.nets import Decodings
 
-        state = (*model.parameters(), *model.buffers())
-        key = (self.search, images.device, images.dtype, tuple(one._version for one in state))
-        known = _KNOWN.get(model)
-        if known is None or known[0] != key:
-            with torch.inference_mode(False):
-                like = torch.empty(0, device=images.device, dtype=images.dtype)
-                known = key, Decodings(model.decode, model.classes, self.latents, self.search, like)
-            _KNOWN[model] = known
-        return known[1]
+        return Decodings.of(model, model.decode, model.classes, self.latents, self.search, images)
 
 
 def _by_class(images: Tensor, classes: int) -> Tensor:

@@ -9,7 +9,7 @@ import polars as pl
 
 from unbraid.errors import UsageError
 from unbraid.reading import read_table
-from unbraid.study.grid import Study
+from unbraid.study.grid import Study, augment_words
 from unbraid.study.table import SPECIFICATION
 
 __all__ = ["join_blocks"]
@@ -21,13 +21,15 @@ def join_blocks(study: Study, table: pl.DataFrame, files: Sequence[Path]) -> pl.
     A block should have all seeds of a setting (``--index 0:25``): what compares seeds, such as UDR, was computed within
     it. A row that is of another study, or of a run that is measured already, is refused.
     """
-    parts, taken = [table], dict.fromkeys(table["index"].unique().to_list(), "the study's own folder")
+    own = table.filter(pl.col("status") == "evaluated")
+    parts, taken = [own], dict.fromkeys(own["index"].unique().to_list(), "the study's own folder")
     for file in files:
         rows = read_table(file)
         if missing := [name for name in (*SPECIFICATION, "status") if name not in rows.columns]:
             raise UsageError(f"{file} is no table of a study: it has no column {missing[0]!r}; give its table.parquet")
         rows = rows.filter(pl.col("status") == "evaluated")
-        for about in rows.select(list(SPECIFICATION)).unique().sort("index").iter_rows(named=True):
+        told = [name for name in (*SPECIFICATION, "augment", "after") if name in rows.columns]
+        for about in rows.select(told).unique().sort("index").iter_rows(named=True):
             _check(study, about, file, taken)
         taken |= dict.fromkeys(rows["index"].unique().to_list(), str(file))
         parts.append(rows)
@@ -41,8 +43,9 @@ def _check(study: Study, about: dict[str, object], file: Path, taken: dict[int, 
     if index in taken:
         raise UsageError(f"{file} has run {index}, which is in {taken[index]}, too; leave one of them out")
     spec = study[index]
-    names = {"strength_name": "parameter"}
+    named = {"strength_name": spec.parameter, "augment": augment_words(spec.options) or None}
+    about = {"augment": None, "after": None, **about}
     for key, value in about.items():
-        wanted = getattr(spec, names.get(key, key))
+        wanted = named[key] if key in named else getattr(spec, key)
         if value != wanted:
             raise UsageError(f"{file}: run {index} has {key} {value!r}, in this study it is {wanted!r}: another study?")

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from unbraid.errors import UsageError
 from unbraid.metrics import Score
 
 __all__ = ["Answer", "Columns", "condition_rows", "score_columns"]
@@ -71,6 +72,13 @@ def _merge(found: Sequence[tuple[dict[str, Any], Columns]]) -> list[tuple[dict[s
         columns: Columns = {}
         for wider, own in found:
             if wider.items() <= condition.items():
+                clash = [name for name in own if wider == condition and columns.get(name, own[name]) != own[name]]
+                if clash:
+                    told = ", ".join(f"{key} {value}" for key, value in condition.items()) or "no condition"
+                    raise UsageError(
+                        f"a measure was asked twice and says two things of {clash[0]} ({told}): {columns[clash[0]]} "
+                        f"and {own[clash[0]]}. Settings that no condition tells apart belong into two studies"
+                    )
                 columns |= own
         rows.append((condition, columns))
     return rows or [({}, {})]

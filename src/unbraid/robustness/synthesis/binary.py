@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -33,8 +34,21 @@ class Binarised(StraightThrough):
         self.register_buffer("scales", given)
 
     def forward(self, images: Tensor) -> Tensor:
-        scores: Tensor = super().forward(images)
-        return scores if self.scales is None else scores * self.scales.to(scores.dtype)  # type: ignore[operator]
+        return self._scaled(super().forward(images))
+
+    def infer(self, images: Tensor) -> Any:
+        """What each class would make of the thresholded image, of models that classify by drawing."""
+        found = self.model.infer((images >= self.threshold).to(images.dtype))  # type: ignore[operator]
+        return replace(found, energy=self._scaled(found.energy))
+
+    def _scaled(self, numbers: Tensor) -> Tensor:
+        scales = self.scales
+        if scales is None:
+            return numbers
+        assert isinstance(scales, Tensor)
+        if len(scales) != numbers.shape[1]:
+            raise UsageError(f"scales must be {numbers.shape[1]} numbers, one for each class, got {len(scales)}")
+        return numbers * scales.to(numbers)
 
 
 def fit_scales(scores: Any, labels: Any, *, rounds: int = 10) -> np.ndarray:

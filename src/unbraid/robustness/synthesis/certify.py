@@ -56,6 +56,8 @@ def lower_bounds(
     generators: Generators | None = None,
 ) -> Bounds:
     """Bounds for an ABS run on images with their classes. They are estimates: see :class:`Bounds`."""
+    if batch_size < 1:
+        raise UsageError(f"batch_size must be at least 1, got {batch_size}")
     made = generators or Generators(run)
     if made.classes < 2:
         raise UsageError("bounds compare classes, and this run has one decoder; give an ABS run")
@@ -107,7 +109,10 @@ def _bounds(made: Generators, x: Tensor, y: Tensor, coupled: bool, linf: bool) -
         return (_lowest(made, cost, starts)[other].view(len(x), -1) > ours[:, None]).all(1)
 
     kept = right.cpu().numpy()
-    both = _largest(safe_l2, d.amax(1)).cpu().numpy() if coupled else None
+    # Farther away the own class fits worse than the best of the others does here, divergence and all.
+    rival = found.energy.masked_fill(~other, torch.inf).amin(1)
+    most = ((rival - divergence).clamp_min(0).sqrt() - residual).clamp_min(0)
+    both = _largest(safe_l2, most).cpu().numpy() if coupled else None
     even = _largest(safe_linf, torch.ones(len(x), device=x.device)).cpu().numpy() if linf else None
     return (
         np.where(kept, plain, 0.0),

@@ -55,16 +55,13 @@ class Generators:
             self.decode = lambda codes: objective.decode(model, codes[:, 0])[:, None]
         else:
             raise UsageError(f"a model trained by {objective.name!r} does not decode: there is nothing to search with")
-        self.search = search or asked or Search()
-        self._known: Decodings | None = None
+        self.model, self.search = model, search or asked or Search()
 
     @property
     def known(self) -> Decodings:
         """Decodings of random latents, made when first needed."""
-        if self._known is None:
-            like = torch.empty(0, device=self.device)
-            self._known = Decodings(self.decode, self.classes, self.latents, self.search, like)
-        return self._known
+        like = torch.empty(0, device=self.device)
+        return Decodings.of(self.model, self.decode, self.classes, self.latents, self.search, like)
 
     def place(self, images: Any) -> Tensor:
         """Images as floats ``[n, c, h, w]`` in [0, 1] on the model's device."""
@@ -107,7 +104,6 @@ class SearchClassifier(nn.Module):
     def __init__(self, networks: ClassVAEs, search: Search | None = None) -> None:
         super().__init__()
         self.networks, self.search = networks.eval().requires_grad_(False), search or Search()
-        self._known: Decodings | None = None
 
     def train(self, mode: bool = True) -> SearchClassifier:
         """Stay in evaluation mode: it is asked, not trained."""
@@ -119,7 +115,5 @@ class SearchClassifier(nn.Module):
     def infer(self, images: Tensor) -> Explained:
         """The best latent of every class, with its energy and its decoding."""
         net = self.networks
-        if self._known is None:
-            like = torch.empty(0, device=images.device, dtype=images.dtype)
-            self._known = Decodings(net.decode, net.classes, net.latents, self.search, like)
-        return explain(net.decode, images, self._known, self.search)
+        known = Decodings.of(net, net.decode, net.classes, net.latents, self.search, images)
+        return explain(net.decode, images, known, self.search)

@@ -14,6 +14,8 @@ from unbraid.errors import UsageError, UsageWarning
 
 __all__ = ["PUBLISHED", "Calibration", "calibrate", "posterior"]
 
+ENOUGH = 1e-3
+"""Nats of cross-entropy that make no difference."""
 MEDIAN = 0.9
 """What the median confidence on clean images is brought to."""
 
@@ -69,7 +71,14 @@ def calibrate(scores: Any, labels: Any, *, median: float = MEDIAN) -> Calibratio
 
     spread = np.ptp(given, axis=1).mean()
     middle = -np.log(max(spread, 1e-12))
-    alpha = float(np.exp(minimize_scalar(entropy, bounds=(middle - 12, middle + 12), method="bounded").x))
+    best = minimize_scalar(entropy, bounds=(middle - 12, middle + 12), method="bounded")
+    # Where every image is right, ever larger numbers are as good: the smallest that is about as good is meant.
+    log_alpha, least = float(best.x), entropy(float(best.x)) + ENOUGH
+    low, high = middle - 12, log_alpha
+    for _ in range(60):
+        half = (low + high) / 2
+        low, high = (low, half) if entropy(half) <= least else (half, high)
+    alpha = float(np.exp(high))
 
     def confidence(log_eta: float) -> float:
         return float(np.median(posterior(given, Calibration(alpha, float(np.exp(log_eta)))).max(1)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,14 +33,14 @@ _TABLES: tuple[tuple[str, str, str], ...] = (
     (
         "How much noise changes a decision",
         "noise-distance",
-        "Median L2 over images; learned noise: mean of four generators that were trained against the finished model. "
+        "Median L2 over images; learned noise: mean of several generators trained against the finished model. "
         "In brackets the published distances on ImageNet, whose images have 192 times the pixels: look at ratios.",
     ),
     (
         "What adversaries leave",
         "mnist-adversarial",
-        "Accuracy in % where an attack may move each image by L2 1.5 (DDN) or Linf 0.1 (PGD), 100 steps. In brackets "
-        "the published values for MNIST.",
+        "Accuracy in % where an attack may move each image, by DDN in L2 and by PGD in Linf, as far as the measures "
+        "above say. In brackets the published values for MNIST, at L2 1.5 and Linf 0.1.",
     ),
 )
 _VIEWS: tuple[tuple[str, str, Callable[[Trained], Figure]], ...] = (
@@ -66,7 +68,7 @@ def noise_sections(table: pl.DataFrame, folder: Path) -> Iterator[str]:
                 figure = plot(trained)
             except UsageError:
                 continue  # this study does not ask about it
-            file = f"{name}-{data.replace(':', '-').replace('=', '-')}.png"
+            file = f"{name}-{re.sub(r'[^A-Za-z0-9.]+', '-', data)}.png"
             save_figure(figure, folder / file)
             yield from ("", f"![{caption}]({file})")
 
@@ -110,6 +112,8 @@ def _grid(beside: pl.DataFrame, scores: Sequence[str], digits: int = 1) -> Itera
 
 
 def _cell(row: Mapping[str, Any], digits: int) -> str:
+    if math.isinf(row["mean"]):
+        return "∞"
     spread = "" if row["sd"] is None else f" ± {row['sd']:.{digits}f}"
     known = "" if row["published"] is None else f" [{row['published']:g}]"
     return f"{row['mean']:.{digits}f}{spread}{known}"

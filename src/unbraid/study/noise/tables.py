@@ -21,8 +21,9 @@ NOISES = tuple(name for name, entry in MNIST_C.items() if entry.category == "noi
 
 
 def measures_noise(table: pl.DataFrame) -> bool:
-    """Whether a study's table has accuracies under corruptions."""
-    return len(table) > 0 and {"corruption", "corruption_accuracy"} <= set(table.columns)
+    """Whether a study compares ways of training under corruptions: some runs were augmented, or begin from others."""
+    trained = {"augment", "after"} & set(table.columns)
+    return len(table) > 0 and {"corruption", "corruption_accuracy"} <= set(table.columns) and bool(trained)
 
 
 @dataclass(frozen=True)
@@ -34,12 +35,21 @@ class Trained:
 
     @classmethod
     def of(cls, table: pl.DataFrame) -> dict[str, Trained]:
-        """One for each data set of a study's table."""
+        """One for each data set of a study's table, and for each that it was measured on, where there are several."""
         if not measures_noise(table):
-            raise UsageError("no run was asked about corruptions; add [measures.corruptions] to the study's file")
+            raise UsageError(
+                "no ways of training were asked about corruptions; add [measures.corruptions] to the study's file, and "
+                "settings with augment or after"
+            )
         whole = with_ways(table)
-        names = whole["data"].unique(maintain_order=True).to_list()
-        return {name: cls(whole.filter(pl.col("data") == name)) for name in names}
+        if "on" not in whole.columns:
+            whole = whole.with_columns(on=pl.lit(None, pl.String))
+        several = whole.group_by("data").agg(pl.col("on").n_unique() > 1)["on"].any()
+        found = {}
+        for data, on in whole.select("data", "on").unique(maintain_order=True).iter_rows():
+            part = whole.filter(pl.col("data") == data, pl.col("on").eq_missing(pl.lit(on, pl.String)))
+            found[f"{data} on {on or 'its own'}" if several else data] = cls(part)
+        return found
 
     @property
     def ways(self) -> list[str]:
@@ -73,18 +83,21 @@ class Trained:
     def accuracy(self, way: str, corruptions: Sequence[str]) -> float:
         """Mean accuracy over these corruptions and all seeds."""
         rows = self.corrupted.filter(pl.col("way") == way, pl.col("corruption").is_in(list(corruptions)))
-        if way not in self.ways or len(rows) < len(corruptions):
-            lacking = [name for name in corruptions if name not in self.corruptions] if way in self.ways else []
-            raise UsageError(f"it needs runs of {way}" + (f" under {', '.join(lacking)}" if lacking else ""))
+        if not len(rows):
+            raise UsageError(f"it needs runs of {way}")
+        counts = rows.group_by("seed").len()["len"]
+        if not corruptions or (counts < len(set(corruptions))).any():
+            lacking = [name for name in corruptions if name not in set(rows["corruption"])] or ["all that is asked"]
+            raise UsageError(f"it needs runs of {way} under {', '.join(lacking)}")
         return float(rows["accuracy"].mean())  # type: ignore[arg-type]
 
     def mean(self, way: str) -> float:
-        """Mean accuracy over MNIST-C."""
-        return self.accuracy(way, self.suite)
+        """Mean accuracy over MNIST-C, all of it."""
+        return self.accuracy(way, list(MNIST_C))
 
     def without_noise(self, way: str) -> float:
         """Mean accuracy over MNIST-C without shot and impulse noise."""
-        return self.accuracy(way, [name for name in self.suite if name not in NOISES])
+        return self.accuracy(way, [name for name in MNIST_C if name not in NOISES])
 
     def noise(self, way: str) -> float:
         """Mean accuracy under shot and impulse noise."""
@@ -106,6 +119,10 @@ class Trained:
         found = self.table.filter(*(pl.col(key) == value for key, value in where.items()))
         if not len(found) or found[score].null_count():
             raise UsageError(f"{score} of {', '.join(where.values())} is not known, or infinite")
+        if "eps" in found.columns and found["eps"].n_unique() > 1:
+            raise UsageError(
+                f"{score} was measured at several eps: {', '.join(map(str, found['eps'].unique().sort()))}"
+            )
         return float(found[score].mean())  # type: ignore[arg-type]
 
 
@@ -116,13 +133,15 @@ def beside_published(trained: Trained, kind: str) -> pl.DataFrame:
     direction (published: ImageNet), ``mnist-adversarial`` one per norm.
     """
     rows = {"mnist-c": _corruption_rows, "noise-distance": _distance_rows, "mnist-adversarial": _attacked_rows}[kind]
-    found = rows(trained).drop_nulls("value")
-    value = pl.col("value")
-    means = found.group_by("way", "score", maintain_order=True).agg(
-        mean=value.mean(), sd=value.std(ddof=1), seeds=pl.len()
+    value = pl.col("value").fill_null(float("inf"))  # what a table leaves out is infinite: no noise changes the class
+    means = (
+        rows(trained)
+        .group_by("way", "score", maintain_order=True)
+        .agg(mean=value.mean(), sd=value.std(ddof=1).fill_nan(None), seeds=pl.len())
     )
     known = {}
-    for way, model in PUBLISHED[kind].items():
+    digits = trained.table["data"].unique().to_list() == ["mnist"]
+    for way, model in PUBLISHED[kind].items() if digits else ():
         for score, corruption, number in published(kind, model).select("score", "corruption", "value").iter_rows():
             known[way, corruption or _SCORES.get(score, score)] = number
     told = [known.get(key) for key in means.select("way", "score").iter_rows()]
@@ -136,7 +155,7 @@ def _corruption_rows(trained: Trained) -> pl.DataFrame:
     single = trained.corrupted.with_columns(
         score=pl.when(pl.col("corruption") == NONE).then(pl.lit("clean")).otherwise("corruption"), value="accuracy"
     )
-    suite = single.filter(pl.col("corruption").is_in(trained.suite))
+    suite = single.filter(pl.col("corruption").is_in(trained.suite if set(trained.suite) == set(MNIST_C) else []))
     calm = suite.filter(~pl.col("corruption").is_in(NOISES))
     means = [
         part.group_by("way", "seed", maintain_order=True).agg(pl.col("value").mean(), score=pl.lit(name).first())
@@ -159,4 +178,8 @@ def _rows(trained: Trained, score: str, by: str, unit: float) -> pl.DataFrame:
     if score not in trained.table.columns:
         return pl.DataFrame(schema=schema)
     rows = trained.table.filter(pl.col(by).is_not_null())
-    return rows.select("way", "seed", score=by, value=unit * pl.col(score)).cast(schema)  # type: ignore[arg-type]
+    if "eps" in rows.columns and rows["eps"].n_unique() > rows[by].n_unique():
+        name = pl.concat_str([pl.col(by), pl.lit(" "), pl.col("eps").cast(pl.String)])
+    else:
+        name = pl.col(by)
+    return rows.select("way", "seed", score=name, value=unit * pl.col(score)).cast(schema)  # type: ignore[arg-type]

@@ -32,10 +32,26 @@ PUBLISHED: Mapping[str, Mapping[str, str]] = {
 
 
 def with_ways(table: pl.DataFrame) -> pl.DataFrame:
-    """A study's table with a column ``way``: how each run was trained, in the order of the study's settings."""
+    """A study's table with a column ``way``: how each run was trained, in the order of the study's settings.
+
+    Where settings of one name differ (in other options, networks, steps), what differs stands behind it in brackets.
+    """
     missing = [pl.lit(None, kind).alias(name) for name, kind in _OPTIONAL.items() if name not in table.columns]
     whole = table.with_columns(missing).sort("index", maintain_order=True)
-    told = [way_of(augment, after) for augment, after in whole.select("augment", "after").iter_rows()]
+    about = ["objective", "augment", *(name for name in ("strength", "net", "steps") if name in whole.columns)]
+    about = [name for name in about if name in whole.columns]
+    settings: dict[str, dict[tuple[Any, ...], None]] = {}
+    rows = []
+    other = [pl.col(one).alias(f"_{one}") for one in about]
+    for augment, after, *values in whole.select("augment", "after", *other).iter_rows():
+        name, key = way_of(augment, after), tuple(values)
+        settings.setdefault(name, {})[key] = None
+        rows.append((name, key))
+    told = []
+    for name, key in rows:
+        several = list(settings[name])
+        apart = [str(key[k]) for k in range(len(key)) if len({other[k] for other in several}) > 1]
+        told.append(f"{name} ({', '.join(apart)})" if apart else name)
     return whole.with_columns(pl.Series("way", told, pl.String))
 
 
