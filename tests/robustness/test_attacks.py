@@ -11,6 +11,7 @@ import unbraid
 from unbraid import data
 from unbraid.errors import UsageError
 from unbraid.robustness import adversarial, adversarial_accuracy, attacks
+from unbraid.robustness.attacks.found import Found
 
 RNG = np.random.default_rng(1)
 IMAGES = torch.from_numpy(RNG.uniform(0.35, 0.65, (20, 1, 6, 6)).astype(np.float32))
@@ -179,3 +180,29 @@ def test_rounding_of_pixels_makes_no_attack_fail(norm, dtype):
     )
     assert found.clean.all()
     assert not found.robust.any()
+
+
+def test_other_attacks_take_their_own_steps_and_only_what_was_told_is_recorded(monkeypatch):
+    told = []
+
+    def keep(attack, *_, **options):
+        told.append({name: options[name] for name in ("steps", "step_size", "gamma", "restarts") if name in options})
+        return Found(attack.name, "linf", torch.zeros(20, 1, 4, 4), torch.zeros(20).double(), torch.ones(20).bool())
+
+    monkeypatch.setattr(attacks.registry.Attack, "__call__", keep)
+    cases = {
+        ("square", "linf"): ({}, {"norm": "linf", "eps": 0.1}),
+        ("boundary", "l2"): ({}, {"norm": "l2"}),
+        ("pgd", "linf"): ({"steps": 100, "restarts": 1}, {"norm": "linf", "eps": 0.1}),
+        ("ddn", "l2"): ({"steps": 100, "gamma": 0.05}, {}),
+    }
+    for (attack, norm), (options, about) in cases.items():
+        found = adversarial_accuracy(NET, (IMAGES, LABELS), norm, 0.1, attack=attack)
+        expected = {"attack": attack, **about, **options, "images": 20, "seed": 0}
+        assert found.settings == expected
+        assert {name: value for name, value in told.pop().items() if value is not None} == options
+    found = adversarial_accuracy(NET, (IMAGES, LABELS), "linf", 0.1, attack="square", steps=7)
+    assert found.settings["steps"] == told.pop()["steps"] == 7
+    monkeypatch.undo()
+    with pytest.raises(UsageError, match="unknown option of the attack 'square': 'gamma'"):
+        adversarial_accuracy(NET, (IMAGES, LABELS), "linf", 0.1, attack="square", gamma=0.1)

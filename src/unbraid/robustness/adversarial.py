@@ -80,10 +80,10 @@ def adversarial_accuracy(
     eps: float = 0.1,
     *,
     attack: str = "",
-    steps: int = 100,
+    steps: int | None = None,
     step_size: float | None = None,
-    gamma: float = 0.05,
-    restarts: int = 1,
+    gamma: float | None = None,
+    restarts: int | None = None,
     images: int | None = None,
     factor: str = "",
     seed: int = 0,
@@ -92,8 +92,9 @@ def adversarial_accuracy(
     """The share of images that stay named right within ``eps``, attacked by PGD in linf and by DDN in l2.
 
     ``predict`` is a torch module from floats ``[n, c, h, w]`` in [0, 1] to scores, or a run that names classes;
-    ``data`` a data set with classes, or a pair of images and classes. ``step_size`` (of PGD) is a tenth of ``eps``
-    unless given, ``gamma`` belongs to DDN; ``attack`` is another one by name. Rusak et al. (2020) take, on MNIST, 100
+    ``data`` a data set with classes, or a pair of images and classes. These two take 100 steps unless told;
+    ``step_size`` (of PGD) is a tenth of ``eps``, ``restarts`` are 1, ``gamma`` (of DDN) is 0.05. ``attack`` is another
+    one by name, with what it usually does where nothing is told. Rusak et al. (2020) take, on MNIST, 100
     steps at linf 0.1 and l2 1.5, on ImageNet 200 steps at linf 0.001 and, with gamma 0.02, l2 0.125. Attacks that fail
     prove nothing.
     """
@@ -105,14 +106,12 @@ def adversarial_accuracy(
     if known.needs == "gradient":
         classify.need_gradient(f"the attack {asked.attack!r}")
     pixels, labels = _inputs(classify, data, images, factor, seed)
-    told = {key: value for key, value in asked.options(known.minimal).items() if key in known.options}
-    found = known(
-        classify, pixels, labels, norm=norm, bound=None if known.minimal else eps, seed=seed, batch=BATCH, **told
-    )
+    bound = None if known.minimal else eps
+    found = known(classify, pixels, labels, norm=norm, bound=bound, seed=seed, batch=BATCH, **asked.options())
     distances = found.distances.cpu().numpy()
     clean = distances > 0
     robust = clean & (distances > eps)
-    settings = {"attack": asked.attack, **asked.options(known.minimal), "images": len(clean), "seed": seed}
+    settings = {"attack": asked.attack, **asked.record(known.minimal), "images": len(clean), "seed": seed}
     return AdversarialAccuracy(classify.name, norm, float(eps), clean, robust, distances, settings)
 
 
