@@ -12,7 +12,9 @@ from unbraid.robustness import attacks
 IMAGES = grey(4)
 TWO = prototypes(2)
 LABELS = TWO(IMAGES).argmax(1)
-every = pytest.mark.parametrize("name", attacks.names())
+ONE_OF_EACH = {attacks.get(name).needs: name for name in reversed(attacks.names())}
+"""What is common to all attacks is asked of one of each kind."""
+every = pytest.mark.parametrize("name", sorted(ONE_OF_EACH.values()))
 OPTIONS = {"transfer": {"substitute": TWO}}
 
 
@@ -110,9 +112,13 @@ def test_where_no_gradient_flows_attacks_along_it_say_what_to_do(name):
         ("pgd", {"restarts": 0}, "restarts must be at least 1"),
         ("pgd", {"target": 2}, "there is a class 2"),
         ("pgd", {"threshold": 2.0}, "threshold must lie between 0 and 1"),
+        ("pgd", {"step_size": 0.0}, "step_size must be a number above 0"),
+        ("fgm", {"levels": 0}, "levels must be at least 1"),
         ("bim", {"steps": 0}, "steps must be at least 1"),
+        ("bim", {"step": 0}, "step must be a number above 0"),
         ("mim", {"decay": -1}, "decay must not be negative"),
         ("deepfool", {"candidates": 0}, "candidates must be at least 1"),
+        ("deepfool", {"overshoot": -0.1}, "overshoot must be a number that is not negative"),
         ("ddn", {"gamma": 2}, "gamma must lie between 0 and 1"),
         ("fmn", {"gamma": 0}, "gamma must lie between 0 and 1"),
         ("fmn", {"steps": 0}, "steps must be at least 1"),
@@ -127,6 +133,8 @@ def test_where_no_gradient_flows_attacks_along_it_say_what_to_do(name):
         ("gaussian", {"restarts": 0}, "restarts must be at least 1"),
         ("gaussian", {"levels": 0}, "levels must be at least 1"),
         ("latent-descent", {"step": 0.0}, "step must lie between 0 and 1"),
+        ("latent-descent", {"binary": 1.0}, "binary must lie between 0 and 1"),
+        ("transfer", {"substitute": lambda images: images}, "is a function on arrays, which has none"),
         ("fgm-estimated", {"h": (2.0,)}, "h must lie between 0 and 1"),
     ],
 )

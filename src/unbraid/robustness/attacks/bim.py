@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 from torch import Tensor
 
+from unbraid.errors import UsageError
 from unbraid.robustness.attacks.classifier import Classifier
 from unbraid.robustness.attacks.climbing import climb
 from unbraid.robustness.attacks.goals import Goal
@@ -28,5 +31,7 @@ def bim(
 
     ``step`` is the length of one in radii; Schott et al. (2019) take ten steps of a sixth.
     """
+    if not 0 < step < math.inf:
+        raise UsageError(f"step must be a number above 0, in radii, got {step}")
     size = step * radius
     return climb(classify, images, goal, images, norm=norm, radius=radius, size=size, steps=steps)[0]

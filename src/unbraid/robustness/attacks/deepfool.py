@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
 
@@ -44,6 +46,8 @@ def deepfool(
     for option, value in (("steps", steps), ("candidates", candidates)):
         if value < 1:
             raise UsageError(f"{option} must be at least 1, got {value}")
+    if not 0 <= overshoot < math.inf:
+        raise UsageError(f"overshoot must be a number that is not negative, got {overshoot}")
     classes = _candidates(classify.scores(images), goal, candidates)
     result, reached = images.clone(), torch.zeros(len(images), dtype=torch.bool, device=images.device)
     rows, total = torch.arange(len(images), device=images.device), torch.zeros_like(images)

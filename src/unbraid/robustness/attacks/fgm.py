@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
+from unbraid.errors import UsageError
 from unbraid.robustness.attacks.classifier import Classifier
 from unbraid.robustness.attacks.goals import Goal
 from unbraid.robustness.attacks.line import along
@@ -26,6 +27,8 @@ def fgm(
 
     The gradient is computed once; ``levels`` lengths are tried, and the first that works is refined.
     """
+    if levels < 1:
+        raise UsageError(f"levels must be at least 1, got {levels}")
     gradient, _ = classify.gradient(images, goal)
     reach = norm.farthest(images) * (1 if norm.name == "linf" else 2)
     return along(classify, images, goal, norm.steepest(gradient), reach, levels)[0]

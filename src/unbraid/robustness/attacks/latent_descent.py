@@ -43,6 +43,8 @@ def latent_descent(
         raise UsageError(f"goal must be a class that is named or not, got {type(goal).__name__}")
     if not 0 < step <= 1 or steps < 1:
         raise UsageError(f"step must lie between 0 and 1 and steps be at least 1, got {step} and {steps}")
+    if binary is not None and not 0 < binary < 1:
+        raise UsageError(f"binary must lie between 0 and 1, the range of pixels, or be None, got {binary}")
     moved, rows = images.clone(), torch.arange(len(images), device=images.device)
     reached = torch.zeros(len(images), dtype=torch.bool, device=images.device)
     for number in range(1, (steps if binary is None else STAGES) + 1):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
 
@@ -39,6 +41,8 @@ def pgd(
     """
     if restarts < 1:
         raise UsageError(f"restarts must be at least 1, got {restarts}")
+    if step_size is not None and not 0 < step_size < math.inf:
+        raise UsageError(f"step_size must be a number above 0, or None for a tenth of the radius, got {step_size}")
     size = radius / 10 if step_size is None else torch.full_like(radius, step_size)
     best, left = images.clone(), torch.arange(len(images), device=images.device)
     for _ in range(restarts):

@@ -38,6 +38,7 @@ def transfer(
     of BIM and of one gradient step, in l2 and in linf; the one that leads to the nearest image stays.
     """
     other = substitute if isinstance(substitute, Classifier) else Classifier(substitute)
+    other.need_gradient("the attack 'transfer' on its substitute")
     other.check_gradient("the attack 'transfer' on its substitute", images)
     slope, _ = other.gradient(images, goal)
     tries = []
