@@ -2,14 +2,18 @@
 
 import json
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 
+from unbraid import invariance, open_run
 from unbraid.cli.app import main
 from unbraid.cli.early import check_net
 from unbraid.errors import UsageError
+from unbraid.invariance import estimated_theorem8, to_pictures
 from unbraid.objectives import make
 
 DIGITS = ["--data", "digits8", "--batch-size", "32", "--steps"]
@@ -85,8 +89,36 @@ def test_nuisance_and_theorem_in_numbers(runs, capsys):
     assert 0 < found["information"] <= found["entropy"]
     told = answer(capsys, "theorem", bijective, *small, "--oracle", other)
     assert told["slack"] == pytest.approx(told["before"]["y_s"] - told["after"]["y_s"])
+    assert told["estimated"] is True
+    assert main(["invariance", "theorem", bijective, *small, "--oracle", other]) == 0
+    assert "all numbers are estimates" in capsys.readouterr().out
     assert main(["invariance", "theorem", bijective]) == 2
     assert "Give --oracle RUN" in capsys.readouterr().err
+
+
+def test_the_theorem_asks_one_judge_before_and_after(runs, capsys, monkeypatch):
+    asked = []
+
+    def keep(net, before, after, **options):
+        asked.append((before, after))
+        return estimated_theorem8(net, before, after, **options)
+
+    monkeypatch.setattr(invariance, "estimated_theorem8", keep)
+    answer(capsys, "theorem", runs[0], "--images", "200", "--steps", "5", "--oracle", runs[1])
+    ((x, classes), _) = asked[0]
+    said = open_run(runs[1]).predict(to_pictures(open_run(runs[0]), x)).argmax(1)
+    assert classes.tolist() == said.tolist()
+
+
+def test_planes_need_a_metamer_on_the_sphere(runs, capsys, monkeypatch, tmp_path):
+    found = invariance.on_sphere_metamer
+
+    def none(*told, **options):
+        return replace(found(*told, **options), found=torch.zeros(32, dtype=torch.bool))
+
+    monkeypatch.setattr(invariance, "on_sphere_metamer", none)
+    assert main(["invariance", "planes", runs[2], "--out", str(tmp_path / "planes.png")]) == 2
+    assert "of 32 points of the inner sphere none has a metamer" in capsys.readouterr().err
 
 
 def test_runs_that_are_not_bijective_are_refused(runs, capsys):

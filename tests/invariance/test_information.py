@@ -12,6 +12,8 @@ from unbraid.invariance import (
     Split,
     decision_plane,
     dependence_lower_bound,
+    estimated,
+    estimated_information,
     estimated_theorem8,
     information,
     label_entropy,
@@ -127,6 +129,37 @@ def test_a_network_trained_by_cross_entropy_leaves_the_class_in_what_it_ignores(
     state = found.reader.state_dict()
     again.reader.load_state_dict(state)
     assert torch.equal(again(net.split(net(tx)[0])[1]), found(net.split(net(tx)[0])[1]))
+
+
+def test_the_bound_is_not_lifted_by_the_few_samples_it_is_taken_on(monkeypatch):
+    # Two copies of one of 64 values share log 64 nats, and T = +-4 is nearly the best ratio. Among 80 shuffled pairs
+    # there is often no equal one: the logarithm of their mean then says 8 nats, the mean itself is right on average.
+    def reader(*_, **__):
+        return lambda pairs: torch.stack([0 * pairs[:, 0], torch.where(pairs[:, 0] == pairs[:, 1], 4.0, -4.0)], 1)
+
+    monkeypatch.setattr(estimated, "train_reader", reader)
+    values = torch.randint(64, (200, 160, 1), generator=torch.Generator().manual_seed(0)).float()
+    found = [dependence_lower_bound(one, one, seed=seed) for seed, one in enumerate(values)]
+    assert np.mean(found) == pytest.approx(5 - math.exp(4) / 64 - 63 / 64 * math.exp(-4), abs=0.2)  # se 0.05
+    assert np.mean(found) < math.log(64) + 0.15
+
+
+def test_samples_that_were_drawn_twice_stay_in_one_half():
+    # Random classes of random points: who has seen a point knows its class, and nobody else does.
+    rng = torch.Generator().manual_seed(0)
+    x, labels = torch.randn(300, 4, generator=rng), torch.randint(2, (300,), generator=rng)
+    x, labels = reweighting_shift(x, labels, (torch.arange(300) < 60).double())
+    net = Split(lambda v: (v, v.new_zeros(len(v))), lambda z: z, 2)
+    assert estimated_information(net, x, labels, **SMALL).y_sn < 0.1
+    with pytest.raises(UsageError, match="x must hold samples that differ"):
+        estimated_information(net, x[:1].expand(100, 4), labels[:100], **SMALL)
+
+
+def test_a_class_that_only_the_test_has_is_counted():
+    net = Split(lambda v: (v, v.new_zeros(len(v))), lambda z: z, 2)
+    x, labels = torch.randn(40, 4, generator=torch.Generator().manual_seed(0)), torch.arange(40) % 2
+    found = train_nuisance(net, x, labels, x, labels + 1, width=8, depth=1, steps=5)
+    assert found(x[:, 2:]).shape == (40, 3)
 
 
 def first(s, n):  # noqa: ARG001

@@ -10,6 +10,7 @@ import unbraid
 from unbraid.data import load
 from unbraid.errors import UsageError
 from unbraid.invariance import (
+    Metamers,
     Split,
     as_bijective,
     interpolate,
@@ -49,6 +50,20 @@ def test_metamers_have_the_logits_of_one_and_the_nuisance_of_another():
     assert report.as_donor > 0.4
     assert not report.proxy
     assert report.distance == pytest.approx(float((found.x - x).norm(dim=1).median()))
+
+
+def test_shares_are_those_of_metamers_that_keep_their_logits():
+    x = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
+    made = torch.tensor([[1.0, 0.0], [1.0, 0.0], [torch.nan, 0.0], [1.0, 0.0]])
+    residual = torch.tensor([0.0, 0.0, torch.nan, 5.0])
+    found = Metamers(made, x, torch.tensor([1, 0, 3, 2]), residual)
+    report = metamer_report(found, x, lambda v: v)
+    assert (report.kept, report.count) == (0.5, 2)
+    assert (report.agreement, report.changed, report.as_donor) == (0.5, 0.5, 0.5)
+    assert report.distance == pytest.approx(0)  # the lower median of 0 and sqrt(2)
+    none = metamer_report(Metamers(made, x, None, residual + 1), x, lambda v: v)
+    assert (none.kept, none.count, none.as_donor) == (0, 0, None)
+    assert np.isnan([none.agreement, none.changed, none.distance]).all()
 
 
 def test_ones_own_nuisance_gives_the_input_back():
@@ -101,6 +116,20 @@ def test_bisection_finds_invariance_based_examples_on_the_outer_sphere():
     assert ((found.t > 0) & (found.t <= 1)).all()
     missed = on_sphere_metamer(net, inner[:5], inner[5:10], 1e6)  # nothing lies there
     assert not missed.found.any()
+
+
+@pytest.mark.parametrize("gap", [torch.nan, torch.inf, 100.0])
+def test_a_path_that_jumps_over_the_sphere_does_not_meet_it(gap):
+    # The last number is the nuisance; inverted, whatever is above a half is no number, infinite, or far away.
+    def back(z):
+        return torch.where(z[:, 2:] > 0.5, torch.cat([z[:, :2], z[:, 2:] * 0 + gap], 1), z)
+
+    net = Split(lambda x: (x, x.new_zeros(len(x))), back, 2)
+    x, donor = torch.tensor([[0.6, 0.0, 0.0]]), torch.tensor([[0.0, 0.6, 1.0]])
+    assert not on_sphere_metamer(net, x, donor, 1.0).found.any()
+    assert on_sphere_metamer(net, x, donor, 0.7).found.all()  # 0.36 + 0.13, before the jump
+    with pytest.raises(UsageError, match="radius and tolerance must be above 0"):
+        on_sphere_metamer(net, x, donor, 0.0)
 
 
 class Own(nn.Module):

@@ -29,6 +29,8 @@ __all__ = [
 RunFolder = Positional[Annotated[Path, arg(metavar="RUN")]]
 Name = Annotated[str | None, arg(metavar="NAME")]
 Oracle = Annotated[Path | None, arg(metavar="RUN")]
+PAIRS = 32
+"""So many points of the inner sphere are tried for a metamer on the outer one."""
 
 
 def invariance_metamers(
@@ -129,9 +131,16 @@ def invariance_planes(
     if radii is None:
         raise UsageError(f"planes are those of spheres, and {run} is asked about {dataset.name}; --data spheres:...")
     inner, outer = x[labels == 0], x[labels == 1]
-    found = invariance.on_sphere_metamer(opened, inner[:1], outer[:1], radii[1])
+    pairs = min(PAIRS, len(inner), len(outer))
+    found = invariance.on_sphere_metamer(opened, inner[:pairs], outer[:pairs], radii[1])
+    if not found.found.any():
+        raise UsageError(
+            f"of {pairs} points of the inner sphere none has a metamer on the outer one, radius {radii[1]:g}, towards "
+            f"its donor; try another --seed, or a run that was trained longer than {run}"
+        )
+    place = int(found.found.double().argmax())
     left = invariance.train_nuisance(opened, *_halves(x, labels), width=200, steps=500, seed=seed)
-    ends = {"two random points": (inner[0], outer[1]), "a point and its metamer": (inner[0], found.x[0])}
+    ends = {"two random points": (inner[0], outer[1]), "a point and its metamer": (inner[place], found.x[place])}
     planes = [invariance.decision_plane(opened, *pair, radii=radii, nuisance=left) for pair in ends.values()]
     draw_decisions(planes, list(ends), out)
     stats = {
@@ -189,6 +198,8 @@ def invariance_theorem(
 ) -> None:
     """Theorem 8 under a metameric shift: what the logits know before and after, and which assumption is missing.
 
+    All numbers are estimates by trained classifiers; the oracle says the classes before the shift and after it.
+
     Args:
         run: A run of firevnet or ice.
         data: Another data set than it was trained on.
@@ -198,18 +209,19 @@ def invariance_theorem(
         seed: Which images, donors and weights.
         json: Print the result as JSON.
     """
-    opened, dataset, x, labels = _inputs(run, data, images, seed)
+    opened, dataset, x, _ = _inputs(run, data, images, seed)
     from unbraid import invariance
 
     judge = _oracle(opened, dataset, oracle)
     if judge is None:
         raise UsageError(f"who labels metamers of {dataset.name}? Give --oracle RUN, a classifier that stands in")
+    before = x, invariance.classes_of(judge, x)  # the same judge before and after, or the shift would be his
     shifted = invariance.metameric_shift(opened, x, judge, seed=seed)
-    found = invariance.estimated_theorem8(opened, (x, labels), shifted, seed=seed, width=128, depth=2, steps=steps)
+    found = invariance.estimated_theorem8(opened, before, shifted, seed=seed, width=128, depth=2, steps=steps)
     if not json:
         print(found)
         return
-    facts = {"premise": found.premise, "conclusion": found.conclusion, "slack": found.slack, "missing": found.missing}
+    facts = {name: getattr(found, name) for name in ("estimated", "premise", "conclusion", "slack", "missing")}
     print(json_module.dumps({"before": asdict(found.before), "after": asdict(found.after), **facts}))
 
 
@@ -266,7 +278,8 @@ def _radii(dataset: Dataset) -> tuple[float, float] | None:
 
 def _show(result: dict[str, Any], json: bool) -> None:
     if json:
-        print(json_module.dumps(result))
+        numbers = {name: None if value != value else value for name, value in result.items()}
+        print(json_module.dumps(numbers))
         return
     for name, value in result.items():
         if isinstance(value, dict):

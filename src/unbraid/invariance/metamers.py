@@ -120,10 +120,12 @@ def interpolate(net: Any, x: Tensor, donors: Tensor, *, steps: int = 11, classes
 
 @dataclass(frozen=True)
 class MetamerReport:
-    """What an attack by metamers achieved."""
+    """What an attack by metamers achieved: shares of those that are numbers and keep their logits, NaN without any."""
 
     kept: float
-    """Share whose logits are kept within the tolerance."""
+    """Share whose logits are kept within the tolerance, of all."""
+    count: int
+    """How many that are; all the rest here is about them alone."""
     changed: float
     """Share whose true class, by the oracle, is not what the classifier says of them."""
     agreement: float
@@ -140,17 +142,32 @@ def metamer_report(
     found: Metamers, x: Tensor, oracle: Function, *, proxy: bool = False, tolerance: float = 1e-4
 ) -> MetamerReport:
     """How metamers look to an oracle, a function to classes or scores; ``proxy`` marks one that is a classifier."""
-    true = classes_of(oracle, found.x)
-    agreement = float((true == found.classes).double().mean())
-    as_donor = None if found.donors is None else float((true == classes_of(oracle, x)[found.donors]).double().mean())
+    kept = (found.residual <= tolerance) & found.x.flatten(1).isfinite().all(1)
+    rows = kept.nonzero()[:, 0]
+    share = len(rows) / len(found.x)
+    if not len(rows):
+        nothing = float("nan")
+        none = None if found.donors is None else nothing
+        return MetamerReport(share, 0, nothing, nothing, none, nothing, proxy)
+    made = found.x[rows]
+    true = classes_of(oracle, made)
+    agreement = _share(true == found.classes[rows].to(true.device))
+    as_donor = None
+    if found.donors is not None:
+        as_donor = _share(true == classes_of(oracle, x[found.donors.to(rows.device)[rows]]))
     return MetamerReport(
-        kept=float((found.residual <= tolerance).double().mean()),
+        kept=share,
+        count=len(rows),
         changed=1 - agreement,
         agreement=agreement,
         as_donor=as_donor,
-        distance=float((found.x - x).flatten(1).norm(dim=1).median()),
+        distance=float((made - x[rows]).flatten(1).norm(dim=1).median()),
         proxy=proxy,
     )
+
+
+def _share(which: Tensor) -> float:
+    return float(which.double().mean())
 
 
 def _residual(flow: Bijective, x: Tensor, semantic: Tensor) -> Tensor:

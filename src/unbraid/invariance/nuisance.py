@@ -69,22 +69,24 @@ def train_reader(
     batch_size: int = 128,
     learning_rate: float = 1e-3,
     standardise: bool = False,
+    classes: int = 2,
     seed: int = 0,
 ) -> Reader:
     """A classifier of vectors ``[n, d]`` by Adam; the weights that do best on a tenth of the samples are kept.
 
     ``standardise`` brings each number to mean 0 and deviation 1 first. It is as right on data, and learns faster where
     scales differ; away from the data it decides otherwise: on spheres it errs in planes where a plain one does not.
+    There are at least ``classes``, and as many as the labels say.
     """
     if z.ndim != 2 or labels.shape != (len(z),):
         raise UsageError(f"z must be [n, d] with one class each, got {list(z.shape)} and {list(labels.shape)}")
     if len(z) < 2 * HELD_OUT:
         raise UsageError(f"at least {2 * HELD_OUT} samples are needed to train on, got {len(z)}")
     generator = torch.Generator().manual_seed(seed)
-    z, classes = z.detach(), int(labels.max()) + 1
+    z, classes = z.detach(), max(classes, 2, int(labels.max()) + 1)
     order = torch.randperm(len(z), generator=generator)
     kept, train = order[: len(z) // HELD_OUT], order[len(z) // HELD_OUT :]
-    reader = Reader(z[train], max(classes, 2), width=width, depth=depth, standardise=standardise, generator=generator)
+    reader = Reader(z[train], classes, width=width, depth=depth, standardise=standardise, generator=generator)
     optimizer = torch.optim.Adam(reader.net.parameters(), lr=learning_rate)
     every = max(1, min(100, steps // 10))
     best, weights = math.inf, copy.deepcopy(reader.state_dict())
@@ -138,7 +140,8 @@ def train_nuisance(
     """
     flow = as_bijective(net, classes)
     train, test = (flow.split(outputs_of(flow, points))[1] for points in (x, test_x))
-    reader = train_reader(train, labels, **options)
+    known = 1 + int(max(labels.max(), test_labels.max()))
+    reader = train_reader(train, labels, classes=known, **options)
     counts = torch.bincount(test_labels)
     return NuisanceClassifier(
         reader,

@@ -84,19 +84,25 @@ class OnManifold:
     t: Tensor
     """How far the nuisance went towards the donor's, ``[n]``."""
     found: Tensor
-    """Whether the path to the donor's nuisance meets the sphere: bool ``[n]``; else x holds its nearest point."""
+    """Whether x is on the sphere, where the path to the donor's nuisance meets it: bool ``[n]``; else x holds the
+    nearest point looked at."""
     error: Tensor
     """Distance of the norm from the radius, ``[n]``."""
     residual: Tensor
     """Largest absolute difference of logits to those of x, ``[n]``."""
 
 
-def on_sphere_metamer(net: Any, x: Tensor, donors: Tensor, radius: float, *, classes: int | None = None) -> OnManifold:
+def on_sphere_metamer(
+    net: Any, x: Tensor, donors: Tensor, radius: float, *, tolerance: float = 1e-3, classes: int | None = None
+) -> OnManifold:
     """Walk from x towards the donor's nuisance at fixed logits until the norm is ``radius``, by bisection.
 
     Plain metamers leave both spheres. The norm is continuous along the path, so an invariance-based adversarial
-    example lies on the data manifold itself wherever the path crosses the other sphere.
+    example lies on the data manifold itself wherever the path crosses the other sphere. Found is what ends on it: the
+    norm misses the radius by at most ``tolerance`` times the radius.
     """
+    if not (radius > 0 and tolerance > 0):
+        raise UsageError(f"radius and tolerance must be above 0, got {radius} and {tolerance}")
     flow = as_bijective(net, classes)
     semantic, own = flow.split(outputs_of(flow, x))
     other = flow.split(outputs_of(flow, donors))[1]
@@ -114,16 +120,17 @@ def on_sphere_metamer(net: Any, x: Tensor, donors: Tensor, radius: float, *, cla
         low, high = torch.where(same, middle, low), torch.where(same, high, middle)
     t = torch.where(found, (low + high) / 2, nearest)
     points = at(t)
-    return OnManifold(points, t, found, beyond(t).abs(), _gap(flow, points, semantic))
+    error = (points.double().norm(dim=1) - radius).abs()
+    return OnManifold(points, t, found & (error <= tolerance * radius), error, _gap(flow, points, semantic))
 
 
 def _bracket(beyond: Callable[[Tensor], Tensor], n: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """The first two neighbours on a grid of t between which the norm passes the radius, and where it is nearest."""
     grid = torch.linspace(0, 1, GRID + 1, dtype=torch.float64)
     values = torch.stack([beyond(torch.full((n,), float(t), dtype=torch.float64)) for t in grid])
-    crossing = values[:-1].sign() != values[1:].sign()
+    crossing = (values[:-1].sign() != values[1:].sign()) & values[:-1].isfinite() & values[1:].isfinite()
     found, first = crossing.any(0), crossing.double().argmax(0)
-    return grid[first], grid[first + 1], found, grid[values.abs().argmin(0)]
+    return grid[first], grid[first + 1], found, grid[values.abs().nan_to_num(torch.inf).argmin(0)]
 
 
 def _gap(flow: Bijective, x: Tensor, semantic: Tensor) -> Tensor:

@@ -48,7 +48,7 @@ class Theorem8:
     after: Information
     tolerance: float
     estimated: bool = False
-    """Whether these are lower bounds by trained classifiers instead of exact values."""
+    """Whether these are estimates, lower bounds by trained classifiers instead of exact values."""
 
     @property
     def premise(self) -> bool:
@@ -77,8 +77,8 @@ class Theorem8:
         return tuple(found)
 
     def __str__(self) -> str:
-        kind = "lower bounds" if self.estimated else "exact"
-        lines = [f"Theorem 8, nats ({kind})        before   after"]
+        title = f"Theorem 8, nats ({'estimates' if self.estimated else 'exact'})"
+        lines = [f"{title:<31}{'before':>8}{'after':>8}"]
         for name, key in (
             ("I(y; z_s)", "y_s"),
             ("I(y; z_n)", "y_n"),
@@ -91,6 +91,8 @@ class Theorem8:
             f"conclusion: {'holds' if self.conclusion else 'fails'}, slack {self.slack:.3f}",
             *(f"missing assumption: {text}" for text in self.missing),
         ]
+        if self.estimated:
+            lines.append("all numbers are estimates: lower bounds by trained classifiers, up to the chance of samples")
         return "\n".join(lines)
 
 
