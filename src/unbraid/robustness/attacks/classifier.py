@@ -54,11 +54,6 @@ class Classifier:
     def has_gradient(self) -> bool:
         return self._module is not None
 
-    @property
-    def takes_bytes(self) -> bool:
-        """Whether it is a function on uint8 arrays, which sees no more of an image than bytes."""
-        return self._module is None
-
     def need_gradient(self, what: str) -> None:
         """Raise an error that says that ``what`` cannot do without."""
         if self._module is None:
