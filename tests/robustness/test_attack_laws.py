@@ -20,10 +20,13 @@ CHEAP = {
     "bim-estimated": {"h": (0.05,)},
     "deepfool-estimated": {"h": (0.05,)},
     "fgm-estimated": {"h": (0.05,)},
+    "fmn": {"steps": 40},
     "gaussian": {"restarts": 5},
     "latent-descent": {"step": 0.05},
     "mim-estimated": {"h": (0.05,)},
     "pgd": {"steps": 30},
+    "pointwise": {"restarts": 3},
+    "salt-and-pepper": {"restarts": 3},
     "square": {"steps": 20},
     "transfer": {"substitute": TWO, "levels": 15},
 }
