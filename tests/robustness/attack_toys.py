@@ -2,16 +2,14 @@
 
 from types import SimpleNamespace
 
-import numpy as np
 import torch
 from torch import nn
 
 SHAPE = (1, 4, 4)
-RNG = np.random.default_rng(3)
 
 
-def grey(count=6, spread=0.1):
-    return torch.from_numpy(0.5 + spread * RNG.uniform(-1, 1, (count, *SHAPE)))
+def grey(count=6, spread=0.1, *, rng):
+    return torch.from_numpy(0.5 + spread * rng.uniform(-1, 1, (count, *SHAPE)))
 
 
 class Prototypes(nn.Module):
@@ -89,5 +87,5 @@ class Constant(nn.Module):
         return SimpleNamespace(reconstruction=torch.zeros(len(images), 3, *images.shape[1:], dtype=images.dtype))
 
 
-def prototypes(classes=2, spread=0.25):
-    return Prototypes(grey(classes, spread))
+def prototypes(classes=2, spread=0.25, *, rng):
+    return Prototypes(grey(classes, spread, rng=rng))

@@ -9,8 +9,9 @@ from torch import nn
 from unbraid.errors import UsageError
 from unbraid.robustness import attacks
 
-IMAGES = grey(4)
-TWO = prototypes(2)
+RNG = np.random.default_rng(3)
+IMAGES = grey(4, rng=RNG)
+TWO = prototypes(2, rng=RNG)
 LABELS = TWO(IMAGES).argmax(1)
 ONE_OF_EACH = {attacks.get(name).needs: name for name in reversed(attacks.names())}
 """What is common to all attacks is asked of one of each kind."""

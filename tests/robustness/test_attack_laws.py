@@ -10,9 +10,10 @@ from attack_toys import SHAPE, Ball, Constant, grey, prototypes
 
 from unbraid.robustness import attacks
 
-TWO, THREE, BALL = prototypes(2), prototypes(3), Ball()
-IMAGES = grey(3)
-BLACK_AND_WHITE = (grey(3, 0.5) > 0.5).double()
+RNG = np.random.default_rng(3)
+TWO, THREE, BALL = prototypes(2, rng=RNG), prototypes(3, rng=RNG), Ball()
+IMAGES = grey(3, rng=RNG)
+BLACK_AND_WHITE = (grey(3, 0.5, rng=RNG) > 0.5).double()
 
 CHEAP = {
     "apgd": {"steps": 15},

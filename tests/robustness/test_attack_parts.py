@@ -16,8 +16,9 @@ from unbraid.robustness.attacks.goals import Misclassified
 from unbraid.robustness.attacks.search import smallest_radius
 from unbraid.robustness.attacks.square import share_of
 
-IMAGES = grey(4)
-TWO = prototypes(2)
+RNG = np.random.default_rng(3)
+IMAGES = grey(4, rng=RNG)
+TWO = prototypes(2, rng=RNG)
 LABELS = TWO(IMAGES).argmax(1)
 
 
@@ -125,7 +126,7 @@ def test_refinement_takes_back_all_that_a_threshold_does_not_see():
 def test_attacks_on_a_thresholding_model_can_be_refined():
     torch.manual_seed(0)
     model = attacks.straight_through(nn.Sequential(nn.Flatten(), nn.Linear(16, 2)))
-    images = (grey(6, 0.5) > 0.5).float()
+    images = (grey(6, 0.5, rng=np.random.default_rng(5)) > 0.5).float()
     labels = model(images).argmax(1)
     plain = attacks.bim(model, images, labels, norm="linf")
     found = attacks.bim(model, images, labels, norm="linf", threshold=0.5)
@@ -191,7 +192,7 @@ def test_latent_descent_crosses_a_threshold_and_sets_back_the_rest():
 
 def test_transfer_follows_the_substitute_and_counts_on_the_model():
     # The substitute's plane has another normal v: along v the plane of w is lack / (w . v / |v|) away.
-    other = Prototypes((TWO.prototypes + 0.05 * grey(2, 1.0)).detach())
+    other = Prototypes((TWO.prototypes + 0.05 * grey(2, 1.0, rng=np.random.default_rng(6))).detach())
     found = attacks.transfer(TWO, IMAGES, LABELS, norm="l2", substitute=other)
     normals, lacks = TWO.planes(IMAGES, LABELS)
     way = 2 * (other.prototypes[1 - LABELS] - other.prototypes[LABELS]).detach()
@@ -204,7 +205,7 @@ def test_transfer_follows_the_substitute_and_counts_on_the_model():
 
 @pytest.mark.parametrize("classes", [2, 3])
 def test_the_margin_leads_to_the_nearest_of_few_classes(classes):
-    model = prototypes(classes, 0.3)
+    model = prototypes(classes, 0.3, rng=np.random.default_rng(7))
     labels = model(IMAGES).argmax(1)
     exact = model.distance(IMAGES, labels, "l2")
     found = attacks.apgd(model, IMAGES, labels, norm="l2", loss="margin", steps=30)

@@ -62,11 +62,11 @@ def test_doubts_are_gathered_and_what_cannot_be_distances_is_refused():
     with pytest.raises(UsageError, match="same images"):
         masking.black_box_is_better({"bim": ONES}, {"square": ONES[:3]})
     with pytest.raises(UsageError, match="norm must be linf or l2"):
-        check_masking(prototypes(2), grey(2), [0, 0], "l0")
+        check_masking(prototypes(2, rng=np.random.default_rng(3)), grey(2, rng=np.random.default_rng(4)), [0, 0], "l0")
 
 
 def test_a_plain_model_raises_no_doubt_and_one_with_steps_in_its_scores_does():
-    images, plain = grey(3), prototypes(2)
+    images, plain = grey(3, rng=np.random.default_rng(3)), prototypes(2, rng=np.random.default_rng(4))
     labels = plain(images).argmax(1)
     assert check_masking(plain, images, labels, "l2", steps=10) == []
 
