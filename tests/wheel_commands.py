@@ -39,6 +39,15 @@ robustness corruptions named --suite fog,contrast --images 20
 robustness noise named --images 10
 robustness adversarial named --images 10 --steps 2
 robustness attack named --norms linf --images 2
+train firevnet --data digits8 --batch-size 32 --steps 5 --net conv:stages=2,blocks=1,width=8 --out bijective
+train classifier --data digits8 --batch-size 32 --steps 5 --net mlp:width=8 --out judge
+invariance metamers bijective --images 10 --shown 5 --out metamers.png
+invariance interpolate bijective --images 3 --steps 4 --out way.png
+invariance nuisance bijective --images 200 --steps 5 --width 16
+invariance theorem bijective --images 200 --steps 5 --oracle judge
+train firevnet --data spheres:d=30,images=5000 --net fc:width=32 --optimizer adam --precision fp32 \
+--steps 120 --out spheres
+invariance planes spheres --out planes-of-spheres.png
 evolve run --data blobs16 --members 2 --images 64 --generations 1 --workers 1 --out population
 evolve status population --draw
 evolve compare smoke --seeds 1 --members 2 --images 4000 --generations 1 --workers 1 --out compared \
