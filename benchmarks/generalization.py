@@ -16,6 +16,7 @@ import statistics
 import time
 import tracemalloc
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -150,7 +151,7 @@ def predict(options: argparse.Namespace) -> None:
     import torch
 
     from unbraid.generalization import predict_part
-    from unbraid.training import Run, numerics
+    from unbraid.training import Run
 
     torch.set_num_threads(1)
     print("\n## Predicting a test part, 64x64, float32\n")
@@ -160,9 +161,7 @@ def predict(options: argparse.Namespace) -> None:
         images = training.pictures(shape, 16384)
         part = data.from_arrays(images, factors_of(images))
         loop, net = make_loop(images, 0), plain_network(shape[2]).eval()
-        run = Run.__new__(Run)
-        run.info = {"data": {"shape": list(shape)}}
-        run.device = numerics.device("cpu")
+        run = Run(Path("benchmark"), {"data": {"shape": list(shape)}}, "cpu")
         run.__dict__.update(objective=loop.objective, model=loop.model.eval())
 
         def plainly(_: int, images: np.ndarray = images, net: Any = net) -> None:
