@@ -78,9 +78,9 @@ def _findings(found: list[Finding]) -> Iterator[str]:
         "",
         "## Findings about noise training",
         "",
-        "What Rusak et al. (2020) conclude, each with the rule by which it counts as seen here, which was fixed before "
-        "the runs were measured. In brackets 95 % intervals over seeds (leaving out one after the other) of the "
-        "numbers that decide; where a limit lies inside, it is undecided.",
+        "What Rusak et al. (2020) conclude, each with the rule by which it counts as seen here. In brackets 95 % "
+        "intervals over seeds (leaving out one after the other) of the numbers that decide; where a limit lies inside, "
+        "it is undecided.",
         "",
         "| data | finding | rule | measured here | verdict |",
         "|---|---|---|---|---|",
