@@ -34,6 +34,24 @@ def test_options_of_the_protocol_come_with_the_kind():
     assert make_stream("pairs:rate=0", data, 1, 0).protocol.rate is None
 
 
+def test_pairs_of_uni_may_differ_in_a_given_number_of_factors():
+    data = load("mini-sprites")
+    law = make_stream("pairs:protocol=uni,changes=1", data, 1, 0).protocol.change_counts()
+    assert law.tolist() == [0, 1, 0, 0, 0]
+    assert make_stream("pairs:protocol=uni", data, 1, 0).protocol.change_counts()[1] < 1
+
+
+def test_the_published_pairs_of_ada_gvae_come_by_name():
+    batch = make_stream("pairs:protocol=loc", load("mini-sprites"), 64, 0)(0)
+    assert batch.partners.shape == batch.images.shape
+
+
+@pytest.mark.parametrize("kind", ["loc,rate=2", "uni,frozen=x", "lap,changes=1", "loc,changes=2"])
+def test_an_option_of_another_protocol_is_refused(kind):
+    with pytest.raises(UsageError, match=f"has no option {kind.split(',')[1].split('=')[0]}"):
+        make_stream(f"pairs:protocol={kind}", load("mini-sprites"), 8, 0)
+
+
 def test_sequences_are_cut_into_pairs_of_neighbours(dots):
     stream = make_stream("sequences:length=4", dots, 6, 0)
     frames, batch = stream.frames(2), stream(2)

@@ -1,10 +1,12 @@
 """Streams of pairs and of sequences, each batch a pure function of the seed and the step."""
 
+from typing import Any
+
 import numpy as np
 
 from unbraid.data.accepted import accepted
 from unbraid.data.dataset import Dataset
-from unbraid.data.motion.transitions import Protocol, protocol
+from unbraid.data.motion.transitions import PROTOCOLS, Protocol, protocol
 from unbraid.data.purpose import Purpose
 from unbraid.data.stream import Batch, counter_rng, register_stream
 from unbraid.errors import UsageError
@@ -21,9 +23,10 @@ class PairStream:
     """Pairs of images, the second one step after the first: ``images`` and ``partners``, ``batch_size`` of each.
 
     A data set with transitions of its own (tracks of measured objects) uses those. On a plain factor grid ``protocol``
-    makes them: ``uni``, ``lap`` or ``lap-nc`` (see :mod:`unbraid.data.motion.transitions`); ``rate`` is that of LAP (0
-    draws one for every pair), ``frozen`` names the factors it keeps, joined by ``+``, instead of the categories. In a
-    part of either, pairs are those of the whole whose two images both lie in the part.
+    makes them: ``uni``, ``loc``, ``lap`` or ``lap-nc`` (see :mod:`unbraid.data.motion.transitions`); ``changes`` is the number of
+    factors that UNI changes (0 draws it for every pair), ``rate`` is that of LAP (0 draws one for every pair),
+    ``frozen`` names the factors it keeps, joined by ``+``, instead of the categories. In a part of either, pairs are
+    those of the whole whose two images both lie in the part.
     """
 
     def __init__(
@@ -35,11 +38,12 @@ class PairStream:
         protocol: str = "lap",
         rate: float = 1.0,
         frozen: str | None = None,
+        changes: int = 0,
     ) -> None:
         if batch_size < 1:
             raise UsageError(f"batch_size must be at least 1, got {batch_size}")
         self.dataset, self.batch_size, self.seed = dataset, batch_size, seed
-        self.protocol = None if dataset.has_transitions else _on_grid(dataset, protocol, rate, frozen)
+        self.protocol = None if dataset.has_transitions else _on_grid(dataset, protocol, rate, frozen, changes)
         if dataset.space is None:
             self._positions(TRIAL, counter_rng(seed, 0, Purpose.PAIRS))  # a part may hold no pairs: say so at once
 
@@ -77,8 +81,9 @@ class SequenceStream(PairStream):
         protocol: str = "lap",
         rate: float = 1.0,
         frozen: str | None = None,
+        changes: int = 0,
     ) -> None:
-        super().__init__(dataset, batch_size, seed, protocol=protocol, rate=rate, frozen=frozen)
+        super().__init__(dataset, batch_size, seed, protocol=protocol, rate=rate, frozen=frozen, changes=changes)
         if length < 2 or batch_size % (length - 1):
             raise UsageError(
                 f"length must be 2 or more with length - 1 dividing the batch size {batch_size}, got {length}"
@@ -132,13 +137,17 @@ def _walks(dataset: Dataset, law: Protocol, n: int, length: int, rng: np.random.
     return accepted(propose, n, dataset.name)
 
 
-def _on_grid(dataset: Dataset, name: str, rate: float, frozen: str | None) -> Protocol:
+def _on_grid(dataset: Dataset, name: str, rate: float, frozen: str | None, changes: int) -> Protocol:
     if dataset.grid is None:
         raise UsageError(
             f"data set {dataset.name!r} has neither transitions nor a factor grid to make them on; "
             "pairs need one with factors, or one of tracks such as 'pedestrians'"
         )
-    if name == "uni":
-        return protocol(name, dataset.grid)
-    names = None if frozen is None else frozen.split("+")
-    return protocol(name, dataset.grid, rate=rate or None, frozen=names)
+    options: dict[str, Any] = {"changes": changes or None} if name == "uni" else {}
+    if name.startswith("lap"):
+        options = {"rate": rate or None, "frozen": None if frozen is None else frozen.split("+")}
+    told = {"changes": changes != 0, "rate": rate != 1.0, "frozen": frozen is not None}
+    foreign = [option for option, given in told.items() if given and option not in options]
+    if foreign and name in PROTOCOLS:
+        raise UsageError(f"protocol {name!r} of pairs has no option {', '.join(foreign)}")
+    return protocol(name, dataset.grid, **options)
