@@ -13,6 +13,7 @@ from unbraid.data import ImageDataset, counter_rng
 from unbraid.errors import UsageError
 from unbraid.evaluation import ACTIVE
 from unbraid.files import save_picture
+from unbraid.metrics import mig
 from unbraid.paths import quoted
 from unbraid.report.tiles import captioned, enlarge, labelled_rows
 from unbraid.training import Run
@@ -20,6 +21,8 @@ from unbraid.training import Run
 __all__ = ["Traversal", "TraversalKind", "save_animation", "save_grid", "traverse"]
 
 TraversalKind = Literal["prior", "posterior", "range"]
+LEAST = 0.1
+"""A latent that knows less than this part of any factor is not named after it."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,8 @@ class Traversal:
     """Mean KL of each row's latent in nats."""
     values: np.ndarray
     """What the latent of each row was set to, ``[latents, values]``."""
+    knows: tuple[tuple[str, float] | None, ...] | None = None
+    """Of which factor each row's latent knows most, and what part of its entropy; none below a tenth."""
 
 
 def traverse(
@@ -63,7 +68,8 @@ def traverse(
             )
     data.need_pictures("a traversal")
     rng = counter_rng(seed, 0)
-    sample = data.images(data.sample_index(1000, rng), rng)
+    index = data.sample_index(1000, rng)
+    sample = data.images(index, rng)
     found = run.describe(sample, seed=seed)
     codes = found["mean"] if "mean" in found else run.encode(sample)
     kl = found["kl_per_latent"].mean(axis=0) if "kl_per_latent" in found else None
@@ -84,6 +90,23 @@ def traverse(
         tuple(int(latent) for latent in order),
         None if kl is None else kl[order],
         paths,
+        _known(codes[:, order], data, index),
+    )
+
+
+def _known(codes: np.ndarray, data: ImageDataset, index: np.ndarray) -> tuple[tuple[str, float] | None, ...] | None:
+    """Of which factor each code knows most, in parts of that factor's entropy."""
+    names = data.factor_names
+    factors = data.factors(index) if data.factor_sizes else None  # measured ones have no sizes, nor a plug-in entropy
+    varying = [] if factors is None else [k for k in range(factors.shape[1]) if np.ptp(factors[:, k])]
+    if factors is None or not varying:
+        return None
+    found = mig(codes, factors[:, varying]).parts
+    shares = found["information"] / found["entropy"]  # [latents, K]
+    best = shares.argmax(axis=1)
+    return tuple(
+        (names[varying[k]], float(share[k])) if share[k] >= LEAST else None
+        for share, k in zip(shares, best, strict=True)
     )
 
 
@@ -110,12 +133,12 @@ def save_grid(traversal: Traversal, path: Path) -> None:
     """A PNG with a labelled row per latent and a column per value."""
     tiles = [[enlarge(image) for image in row] for row in traversal.images]
     notes = None if traversal.kl is None else [f"{kl:.2f} nats" for kl in traversal.kl]
-    save_picture(labelled_rows(tiles, [f"z{latent}" for latent in traversal.latents], notes), path)
+    save_picture(labelled_rows(tiles, _labels(traversal), notes), path)
 
 
 def save_animation(traversal: Traversal, path: Path, *, seconds: float = 2.0) -> None:
     """A GIF in which every latent moves there and back at once."""
-    labels = [f"z{latent}" for latent in traversal.latents]
+    labels = _labels(traversal)
     if traversal.kl is not None:
         labels = [f"{label}  {kl:.2f} nats" for label, kl in zip(labels, traversal.kl, strict=True)]
     there = range(traversal.images.shape[1])
@@ -125,3 +148,11 @@ def save_animation(traversal: Traversal, path: Path, *, seconds: float = 2.0) ->
     ]
     duration = int(1000 * seconds / len(there))
     save_picture(frames[0], path, save_all=True, append_images=frames[1:], duration=duration, loop=0)
+
+
+def _labels(traversal: Traversal) -> list[str]:
+    known = traversal.knows or (None,) * len(traversal.latents)
+    return [
+        f"z{latent}" if fact is None else f"{fact[0].replace('_', ' ')} {fact[1]:.0%}   z{latent}"
+        for latent, fact in zip(traversal.latents, known, strict=True)
+    ]
