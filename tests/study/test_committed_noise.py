@@ -73,6 +73,23 @@ def test_the_words_about_it_are_true(table, trained):
     assert change["fog"] > 0
 
 
+def test_the_words_about_the_standard_deviation_are_true():
+    table = pl.read_parquet(HERE / "sigmas" / "table.parquet")
+    assert table["index"].n_unique() == 30
+    (found,) = (one for one in judge_noise(table) if one.name == "b")
+    page = (HERE / "sigmas" / "report.md").read_text(encoding="utf-8").replace("\\", "")
+    assert f"{found.verdict.sentence} | {found.verdict.word}" in page
+    assert found.verdict.word == "undecided"
+    trained = Trained.of(table)["mnist"]
+    means = [round(trained.mean(f"GNT {sigma}"), 1) for sigma in ("0.08", "0.38", "0.5", "1")]
+    assert means == [85.7, 90.3, 90.3, 88.0]
+    smaller = ("0.08", "0.12", "0.18", "0.26")
+    assert max(smaller, key=lambda sigma: trained.mean(f"GNT {sigma}")) == "0.26"
+    told = found.verdict.numbers
+    assert [round(told[f"above larger {end}"], 1) for end in ("low", "high")] == [0.8, 2.7]
+    assert [round(told[f"above smaller {end}"], 2) for end in ("low", "high")] == [-0.03, 2.3]
+
+
 def test_its_network_has_the_size_it_says():
     net = build_predictor("small-cnn", (28, 28, 1), 10)
     assert sum(weights.numel() for weights in net.parameters()) == 215_370

@@ -218,12 +218,15 @@ images = 20
 """
 
 
-def test_a_study_on_disk_gets_its_page(tmp_path):
+def test_a_study_on_disk_gets_its_page(tmp_path, capsys):
     (tmp_path / "small.toml").write_text(SMALL)
     folder = str(tmp_path / "s")
     asked = ["study", "run", str(tmp_path / "small.toml"), "--out", folder, "--workers", "1", "--progress", "none"]
     assert main(asked) == 0
     assert main(["study", "report", folder]) == 0
+    told = capsys.readouterr().out
+    assert "questions about them are left out" in told
+    assert "not answered" not in told
     page = (tmp_path / "s" / "report" / "report.md").read_text(encoding="utf-8")
     assert "## Findings about noise training" in page
     assert "| clean, longer |" in page

@@ -158,8 +158,12 @@ def study_report(
         }
         print(json_module.dumps(told))
         return
-    _tell(opened, found, json, path)
-    for answer in answers:
+    _tell(opened, found, json)
+    print(f"wrote {path}")
+    asked = any(not answer.missing for answer in answers)
+    if answers and not asked:
+        print("no codes were scored ([measures.disentanglement] does that): questions about them are left out")
+    for answer in answers if asked else ():
         result = f"not answered, {answer.missing}" if answer.missing else f"{folder / 'report' / answer.name}.csv"
         print(f"question {answer.analysis.question}: {answer.analysis.title}: {result}")
     if answers:
