@@ -18,7 +18,7 @@ from torch import Tensor
 from unbraid.compiled import compiled
 from unbraid.nets._lanes import LANES, if_above, if_equal, load, spread, spread_at, store
 
-__all__ = ["first_backward", "first_forward", "weight_gradient"]
+__all__ = ["first_backward", "first_forward", "image_gradient", "weight_gradient"]
 
 SIDE, EDGE = 5, 2
 NONE = 4
@@ -41,6 +41,26 @@ def first_backward(padded: Tensor, gradient: Tensor, places: Tensor) -> tuple[Te
     sums = torch.zeros(SIDE * SIDE + 1, f)
     _first_backward(flat(padded), flat(gradient), flat(places), flat(sums), n, height, width, f, *padded.shape[1:])
     return sums[:-1].t().reshape(f, 1, SIDE, SIDE), sums[-1]
+
+
+def image_gradient(weight: Tensor, gradient: Tensor, places: Tensor, size: tuple[int, int, int]) -> Tensor:
+    """The gradient of the images of :func:`first_forward`, float32; ``size`` is their ``(n, height, width)``.
+
+    A block sees 6x6 pixels. The weight is laid into them once for each of the four places, and once more as zeros.
+    """
+    n, height, width = size
+    windows = torch.zeros(len(weight), NONE + 1, SIDE + 1, LANES // 2)
+    for place in range(NONE):
+        top, left = divmod(place, 2)
+        windows[:, place, top : top + SIDE, left : left + SIDE] = weight[:, 0]
+    step = width + 2 * EDGE
+    sums = torch.zeros(n * (height + 2 * EDGE) * step + LANES)  # the last window's lanes reach beyond its pixels
+    _image_gradient(
+        flat(windows), flat(gradient.float()), places.to(torch.int32).numpy().ravel(), flat(sums), n, height, width,
+        len(weight),
+    )  # fmt: skip
+    padded = sums[:-LANES].view(n, 1, height + 2 * EDGE, step)
+    return padded[:, :, EDGE:-EDGE, EDGE:-EDGE]
 
 
 def weight_gradient(features: Tensor, gradient: Tensor, places: Tensor) -> tuple[Tensor, Tensor]:
@@ -153,6 +173,36 @@ def _block(image, at, width, p, q, r, s, total):  # type: ignore[no-untyped-def]
     total = total + spread_at(image, at + 1) * q
     total = total + spread_at(image, at + width) * r
     return total + spread_at(image, at + width + 1) * s
+
+
+@compiled
+def _image_gradient(windows, slopes, places, sums, n, height, width, f):  # type: ignore[no-untyped-def]
+    down, across, step, size = height // 2, width // 2, width + 2 * EDGE, (SIDE + 1) * LANES // 2
+    nothing, half = spread(0.0), np.zeros(LANES, np.float32)
+    half[: LANES // 2] = 1
+    upper = load(half, 0)
+    for b in range(n):
+        for i in range(down):
+            for j in range(across):
+                x = y = z = nothing
+                of = ((b * down + i) * across + j) * f
+                for k in range(f):
+                    slope, window = spread_at(slopes, of + k), (k * (NONE + 1) + places[of + k]) * size
+                    x = x + load(windows, window) * slope
+                    y = y + load(windows, window + LANES) * slope
+                    z = z + load(windows, window + 2 * LANES) * slope
+                at = (b * (height + 2 * EDGE) + 2 * i) * step + 2 * j
+                _add_rows(sums, at, step, x, upper, nothing)
+                _add_rows(sums, at + 2 * step, step, y, upper, nothing)
+                _add_rows(sums, at + 4 * step, step, z, upper, nothing)
+
+
+@_inner
+def _add_rows(sums, at, step, both, upper, nothing):  # type: ignore[no-untyped-def]
+    """Add half of the lanes to a row of the image and the others to the next."""
+    store(sums, at, load(sums, at) + if_above(upper, nothing, both, nothing))
+    at += step - LANES // 2
+    store(sums, at, load(sums, at) + if_above(upper, nothing, nothing, both))
 
 
 @compiled

@@ -65,7 +65,7 @@ class _FirstConvPool(torch.autograd.Function):
         if _lost(x, weight, bias):
             pooled.fill_(math.nan)
         ctx.save_for_backward(padded, weight, places)
-        ctx.dtype = x.dtype
+        ctx.dtype, ctx.size = x.dtype, (len(x), *x.shape[2:])
         return pooled.permute(0, 3, 1, 2)
 
     @staticmethod
@@ -80,10 +80,7 @@ class _FirstConvPool(torch.autograd.Function):
         if learns:
             into_weight, into_bias = _pooled_lanes.first_backward(padded, grad, places)
         if into:
-            size = (len(padded), padded.shape[1] - 2 * (SIDE // 2), padded.shape[2] - 2 * (SIDE // 2))
-            rows = _unpooled(grad, places.to(_BITS[grad.dtype]), size).view(-1, len(weight))
-            matrix = weight.to(grad.dtype).reshape(len(weight), -1)
-            images = _add_planes(matrix.t() @ rows.t(), size).to(ctx.dtype)
+            images = _pooled_lanes.image_gradient(weight, grad, places, ctx.size).to(ctx.dtype)
         return images, into_weight, into_bias, None
 
 
