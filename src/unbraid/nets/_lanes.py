@@ -1,7 +1,8 @@
 """Sixteen floats in one register, for code compiled by numba that must not depend on what its compiler finds.
 
 ``Lanes`` add, subtract and multiply, and are read from and written to flat float32 arrays at any index, unchecked, or
-int16 arrays that hold the bits of bfloat16 numbers. numba keeps machine code on disk until the file that calls it changes; whoever changes this one touches that too.
+int16 arrays that hold the bits of bfloat16 numbers. numba keeps machine code on disk until the file that calls it
+changes; whoever changes this one touches that too.
 """
 # ruff: noqa: ARG001, ARG005 (numba asks for the arguments)
 

@@ -68,10 +68,11 @@ def weight_gradient(features: Tensor, gradient: Tensor, places: Tensor) -> tuple
     n, height, width, c = features.shape
     f = gradient.shape[-1]
     sums, totals = torch.zeros(f, SIDE, SIDE, c), torch.zeros(f)
-    image = torch.zeros(height + 2 * EDGE, width + 2 * EDGE, c)  # torch aligns memory to whole registers, numpy does not
+    # Made by torch, which aligns memory to whole registers; numpy does not.
+    image = torch.zeros(height + 2 * EDGE, width + 2 * EDGE, c)
     _weight_gradient(
-        flat(features), flat(gradient.float()), places.numpy().ravel(), flat(sums), flat(totals), flat(image), n, height,
-        width, c, f,
+        flat(features), flat(gradient.float()), places.numpy().ravel(), flat(sums), flat(totals), flat(image),
+        n, height, width, c, f,
     )  # fmt: skip
     return sums.permute(0, 3, 1, 2), totals
 
@@ -220,7 +221,9 @@ def _weight_gradient(features, slopes, places, sums, totals, image, n, height, w
             corner = np.int32(2 * (cell // across) * step + 2 * (cell % across) * c)
             for k in range(f):
                 place = own[cell * f + k]
-                begins[cell * f + k] = corner + np.int32(place >> 1) * np.int32(step) + np.int32(place & 1) * np.int32(c)
+                begins[cell * f + k] = (
+                    corner + np.int32(place >> 1) * np.int32(step) + np.int32(place & 1) * np.int32(c)
+                )
                 totals[k] += slope_of[cell * f + k] if place < NONE else np.float32(0)
         for feature in range(f):
             count = 0

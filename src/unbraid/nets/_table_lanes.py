@@ -17,8 +17,8 @@ def scatter_windows(slope: Tensor, cell: Tensor, part: Tensor, size: int) -> Ten
     n, height, width, f = slope.shape
     into = torch.zeros(9, size, 2 * LANES)
     _scatter(
-        slope.view(-1).numpy(), cell.view(-1).numpy(), part.view(-1).numpy(), into.view(-1).numpy(), n, height, width, f,
-        size,
+        slope.view(-1).numpy(), cell.view(-1).numpy(), part.view(-1).numpy(), into.view(-1).numpy(),
+        n, height, width, f, size,
     )  # fmt: skip
     return torch.cat([into[..., :LANES], into[..., 3 * LANES - f :]], 2)
 
