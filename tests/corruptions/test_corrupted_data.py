@@ -28,6 +28,19 @@ def test_images_are_those_of_corrupt_by_their_position(clean, noisy):
     assert (noisy.images(index[1:2]) == expected[1:2]).all()
 
 
+def test_a_corruption_of_corrupted_data_draws_anew():
+    # Variances of independent noises add up: twice that of one. The same noise twice would have four times.
+    index, name = np.arange(200), "gaussian_noise"
+    grey = data.from_arrays(np.full((200, 16, 16, 1), 128, np.uint8))
+    once = Corrupted(grey, name, seed=3)
+    for base in (once, once.part(np.arange(200))):
+        twice = Corrupted(base, name, seed=3).images(index).astype(float)
+        assert (twice == corrupt(grey.images(index), f"{name} then {name}", seed=3)).all()
+        assert np.var(twice) == pytest.approx(2 * np.var(once.images(index).astype(float)), rel=0.05)
+    other = Corrupted(once, "fog", seed=3).images(index)  # what was not done before is that of a clean data set
+    assert (other == corrupt(once.images(index), "fog", seed=3)).all()
+
+
 def test_all_else_passes_through(clean, noisy):
     index = np.array([3, 99])
     assert (len(noisy), noisy.shape, noisy.space) == (len(clean), clean.shape, clean.space)

@@ -10,7 +10,7 @@ from unbraid.corruptions._registry import Corruption
 from unbraid.corruptions._steps import Asked, Step, numbered, read_steps
 from unbraid.errors import UsageError
 
-__all__ = ["check_shape", "corrupt"]
+__all__ = ["check_shape", "corrupt", "corrupt_again"]
 
 _CHUNK = 1 << 17
 """Numbers worked on at once: a few such arrays stay in the cache."""
@@ -37,7 +37,13 @@ def corrupt(
     >>> corrupt(grey, "gaussian_noise", severity=3, seed=0).shape
     (2, 32, 32, 3)
     """
-    steps = numbered(read_steps(name, severity))
+    return corrupt_again(images, numbered(read_steps(name, severity)), seed, indices)
+
+
+def corrupt_again(
+    images: np.ndarray, steps: Sequence[tuple[Step, int]], seed: int, indices: np.ndarray | None
+) -> np.ndarray:
+    """Spoil images by steps, each with how often the same one was done to them before: it then draws anew."""
     found = _checked(images)
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**64:
         raise UsageError(f"seed must be a whole number in 0..2**64 - 1, got {seed!r}")

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from unbraid.corruptions._corrupt import check_shape, corrupt
-from unbraid.corruptions._steps import Asked, read_steps
+from unbraid.corruptions._corrupt import check_shape, corrupt_again
+from unbraid.corruptions._steps import Asked, Step, numbered, read_steps
 from unbraid.data import Dataset, Recipe, SubSpace, Wrapper
 
 __all__ = ["Corrupted", "corrupted"]
@@ -18,7 +18,8 @@ class Corrupted(Wrapper):
 
     What is drawn for an image depends on its position in the whole data set: it looks the same in every batch, part
     and split. An image of a subset of the grid counts by its position there; corrupt the whole, then take the subset,
-    where both should agree.
+    where both should agree. Corruptions of a corrupted data set draw anew, also by the same seed: one after the other
+    in two wrappers is the same as ``a then b`` in one.
 
     >>> from unbraid import data
     >>> foggy = Corrupted(data.load("sprites16"), "fog:severity=3 then jpeg_compression:severity=2")
@@ -31,6 +32,8 @@ class Corrupted(Wrapper):
         base.need_pictures("a corruption")
         check_shape(base.shape, base.name)
         self.steps, self.seed = read_steps(corruption, severity), seed
+        before = _done_before(base, seed)
+        self._numbered = numbered([*before, *self.steps])[len(before) :]
         words = " then ".join(map(str, self.steps))
         self.name = f"{base.name}-{_in_a_name(words)}"
         self.card = replace(
@@ -41,7 +44,18 @@ class Corrupted(Wrapper):
         self.recipe = None if base.recipe is None or not _commutes(base) else _recipe(base.recipe, words, seed)
 
     def show(self, images: np.ndarray, index: np.ndarray, rng: np.random.Generator | None) -> np.ndarray:
-        return corrupt(images, self.steps, seed=self.seed, indices=self.origin(index))
+        return corrupt_again(images, self._numbered, self.seed, self.origin(index))
+
+
+def _done_before(base: Dataset, seed: int) -> list[Step]:
+    """The steps that were done to these images by the same seed, in their order."""
+    found: list[Step] = []
+    layer: Dataset | None = base
+    while layer is not None:
+        if isinstance(layer, Corrupted) and layer.seed == seed:
+            found = [*layer.steps, *found]
+        layer = getattr(layer, "base", None)
+    return found
 
 
 def corrupted(data: Dataset, corruption: str, corruption_seed: int = 0) -> Corrupted:

@@ -1,7 +1,8 @@
 """Sixteen floats in one register, for code compiled by numba that must not depend on what its compiler finds.
 
-``Lanes`` add, subtract and multiply, and are read from and written to flat float32 arrays at any index, unchecked.
-numba keeps machine code on disk until the file that calls it changes; whoever changes this one touches that too.
+``Lanes`` add, subtract and multiply, and are read from and written to flat float32 arrays at any index, unchecked, or
+int16 arrays that hold the bits of bfloat16 numbers. numba keeps machine code on disk until the file that calls it
+changes; whoever changes this one touches that too.
 """
 # ruff: noqa: ARG001, ARG005 (numba asks for the arguments)
 
@@ -13,11 +14,12 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, lower_builtin, models, register_model, type_callable
 
-__all__ = ["LANES", "Lanes", "load", "load_where", "positive", "spread", "spread_at", "store"]
+__all__ = ["LANES", "Lanes", "if_above", "if_equal", "load", "load_where", "positive", "spread", "spread_at", "store"]
 
 LANES = 16
 
 _VECTOR = ir.VectorType(ir.FloatType(), LANES)
+_WORDS, _HALVES = ir.VectorType(ir.IntType(32), LANES), ir.VectorType(ir.IntType(16), LANES)
 
 
 class Lanes(types.Type):
@@ -47,7 +49,12 @@ def _number_at(context: Any, builder: Any, kind: Any, array: Any, index: Any) ->
 
 
 def _lanes_at(context: Any, builder: Any, kind: Any, array: Any, index: Any) -> Any:
-    return builder.bitcast(_number_at(context, builder, kind, array, index), _VECTOR.as_pointer())
+    content = _HALVES if kind.dtype == types.int16 else _VECTOR
+    return builder.bitcast(_number_at(context, builder, kind, array, index), content.as_pointer())
+
+
+def _all(number: int) -> Any:
+    return ir.Constant(_WORDS, [number] * LANES)
 
 
 @intrinsic
@@ -71,7 +78,11 @@ def load(typing: Any, array: Any, index: Any) -> Any:
     """16 numbers of an array from the index on."""
 
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        return builder.load(_lanes_at(context, builder, array, *given), align=4)
+        place = _lanes_at(context, builder, array, *given)
+        if array.dtype == types.int16:
+            halves = builder.zext(builder.load(place, align=2), _WORDS)
+            return builder.bitcast(builder.shl(halves, _all(16)), _VECTOR)
+        return builder.load(place, align=4)
 
     return _LANES(array, types.int64), code
 
@@ -90,10 +101,17 @@ def load_where(typing: Any, inside: Any, array: Any, index: Any, other: Any) -> 
 
 @intrinsic
 def store(typing: Any, array: Any, index: Any, lanes: Any) -> Any:
-    """Put 16 numbers into an array from the index on."""
+    """Put 16 numbers into an array from the index on; bfloat16 is the nearest, ties to even."""
 
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        builder.store(given[2], _lanes_at(context, builder, array, *given[:2]), align=4)
+        place = _lanes_at(context, builder, array, *given[:2])
+        if array.dtype == types.int16:
+            bits = builder.bitcast(given[2], _WORDS)
+            half = builder.add(builder.and_(builder.lshr(bits, _all(16)), _all(1)), _all(0x7FFF))
+            rounded = builder.lshr(builder.add(bits, half), _all(16))
+            builder.store(builder.trunc(rounded, _HALVES), place, align=2)
+        else:
+            builder.store(given[2], place, align=4)
         return context.get_dummy_value()
 
     return types.void(array, types.int64, _LANES), code
@@ -108,6 +126,23 @@ def positive(typing: Any, lanes: Any) -> Any:
         return builder.select(builder.fcmp_unordered(">", given[0], zero), given[0], zero)
 
     return _LANES(_LANES), code
+
+
+def _selected(symbol: str, given: Any, builder: Any) -> Any:
+    a, b, then, other = given
+    return builder.select(builder.fcmp_ordered(symbol, a, b), then, other)
+
+
+@intrinsic
+def if_above(typing: Any, a: Any, b: Any, then: Any, other: Any) -> Any:
+    """In each lane ``then`` where a > b, and ``other`` elsewhere."""
+    return _LANES(*[_LANES] * 4), lambda context, builder, signature, given: _selected(">", given, builder)
+
+
+@intrinsic
+def if_equal(typing: Any, a: Any, b: Any, then: Any, other: Any) -> Any:
+    """In each lane ``then`` where a = b, and ``other`` elsewhere."""
+    return _LANES(*[_LANES] * 4), lambda context, builder, signature, given: _selected("==", given, builder)
 
 
 def _operator(symbol: Any, instruction: str) -> None:

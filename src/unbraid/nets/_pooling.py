@@ -3,7 +3,8 @@
 torch's max-pooling guesses which of four numbers is the largest, and guesses wrong on noise. Here it is decided without
 guessing: floats above zero are in the order of their bits as integers, and those below zero have negative bits, so that
 ReLU and maximum are one integer maximum. A convolution of one channel is a matrix product with its 25 shifted planes,
-whose gradients torch computes several times as slowly.
+whose gradients torch computes several times as slowly. Sixteen channels at a time go through ``_pooled_lanes``, if this
+process computes on one core that has AVX-512.
 """
 
 import math
@@ -15,6 +16,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from unbraid.compiled import compiled
+from unbraid.nets import stride2
 
 __all__ = ["can_pool", "conv_pool"]
 
@@ -30,7 +32,11 @@ def can_pool(x: Tensor, weight: Tensor) -> bool:
 def conv_pool(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     """``relu(max_pool2d(conv2d(x, weight, bias, padding=2), 2))``, in bfloat16 if torch's autocast is on."""
     dtype = _working_type(weight)
-    y: Tensor = _ConvPool.apply(x.to(dtype), weight.to(dtype), bias.to(dtype))
+    y: Tensor
+    if weight.shape[1] == 1 and _wide(weight, len(weight)):
+        y = _FirstConvPool.apply(x, weight, bias, dtype)
+    else:
+        y = _ConvPool.apply(x, weight, bias, dtype)
     return y
 
 
@@ -38,11 +44,53 @@ def _working_type(weight: Tensor) -> torch.dtype:
     return torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else weight.dtype
 
 
+def _wide(weight: Tensor, channels: int) -> bool:
+    """Whether so many channels are taken sixteen at a time."""
+    return channels % 16 == 0 and weight.dtype is torch.float32 and stride2.one_wide_core()
+
+
+def _lost(*parts: Tensor) -> bool:
+    """Whether numbers that are none are among them: they would get lost where numbers are ordered."""
+    return not math.isfinite(sum(float(part.sum()) for part in parts))
+
+
+class _FirstConvPool(torch.autograd.Function):
+    """Images of one channel to a multiple of 16."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor, dtype: torch.dtype) -> Tensor:
+        from unbraid.nets import _pooled_lanes  # it imports numba
+
+        pooled, places, padded = _pooled_lanes.first_forward(x, weight, bias, dtype)
+        if _lost(x, weight, bias):
+            pooled.fill_(math.nan)
+        ctx.save_for_backward(padded, weight, places)
+        ctx.dtype, ctx.size = x.dtype, (len(x), *x.shape[2:])
+        return pooled.permute(0, 3, 1, 2)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        from unbraid.nets import _pooled_lanes
+
+        padded, weight, places = ctx.saved_tensors
+        grad = grad.to(places.dtype).permute(0, 2, 3, 1).contiguous()
+        into, learns, _, _ = ctx.needs_input_grad
+        images = into_weight = into_bias = None
+        if learns:
+            into_weight, into_bias = _pooled_lanes.first_backward(padded, grad, places)
+        if into:
+            images = _pooled_lanes.image_gradient(weight, grad, places, ctx.size).to(ctx.dtype)
+        return images, into_weight, into_bias, None
+
+
 class _ConvPool(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor, dtype: torch.dtype) -> Tensor:
         n, channels, height, width = x.shape
-        weight = weight.contiguous(memory_format=torch.channels_last)
+        ctx.types = [part.dtype for part in (x, weight, bias)]
+        ctx.sparse = _wide(weight, channels)
+        x, weight, bias = x.to(dtype), weight.to(dtype).contiguous(memory_format=torch.channels_last), bias.to(dtype)
         if channels == 1:
             laid = _planes(x)
             matrix = torch.cat([weight.reshape(len(weight), -1), bias[:, None]], 1)
@@ -53,8 +101,8 @@ class _ConvPool(torch.autograd.Function):
         pooled = y.new_empty(n, height // 2, width // 2, y.shape[3])
         places = torch.empty_like(pooled, dtype=_BITS[y.dtype])
         _pool(_bits(y.contiguous()), _bits(pooled), places.numpy(), *_codes(places))
-        if not math.isfinite(float(x.sum()) + float(weight.sum()) + float(bias.sum())):
-            pooled.fill_(math.nan)  # which gets lost where numbers are ordered by their bits
+        if _lost(x, weight, bias):
+            pooled.fill_(math.nan)
         ctx.save_for_backward(laid, weight, places)
         ctx.size = (n, height, width)
         return pooled.permute(0, 3, 1, 2)
@@ -63,25 +111,38 @@ class _ConvPool(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         laid, weight, places = ctx.saved_tensors
-        n, height, width = ctx.size
+        into, learns, _, _ = ctx.needs_input_grad
         grad = grad.to(laid.dtype).permute(0, 2, 3, 1).contiguous()
-        make = grad.new_empty if height % 2 == width % 2 == 0 else grad.new_zeros
-        full = make(n, height, width, grad.shape[3])
-        _unpool(_bits(grad), places.numpy(), _bits(full), *_codes(places)[:4])
-        into, learns, _ = ctx.needs_input_grad
-        if weight.shape[1] > 1:
-            return torch.ops.aten.convolution_backward(
+        images = into_weight = into_bias = None
+        if learns and ctx.sparse:
+            from unbraid.nets import _pooled_lanes
+
+            into_weight, into_bias = _pooled_lanes.weight_gradient(laid.permute(0, 2, 3, 1), grad, places)
+            learns = False
+        full = _unpooled(grad, places, ctx.size) if into or learns else grad
+        rows = full.view(-1, len(weight))
+        if weight.shape[1] == 1:
+            if learns:
+                both = (laid @ rows).t()
+                into_weight, into_bias = both[:, :-1].reshape(weight.shape), both[:, -1]
+            if into:
+                images = _add_planes(weight.reshape(len(weight), -1).t() @ rows.t(), ctx.size)
+        elif into or learns:
+            found = torch.ops.aten.convolution_backward(
                 full.permute(0, 3, 1, 2), laid, weight, [len(weight)], [1, 1], [SIDE // 2] * 2, [1, 1], False, [0, 0],
                 1, [into, learns, learns],
             )  # fmt: skip
-        rows = full.view(-1, len(weight))
-        images = into_weight = into_bias = None
-        if learns:
-            both = (laid @ rows).t()
-            into_weight, into_bias = both[:, :-1].reshape(weight.shape), both[:, -1]
-        if into:
-            images = _add_planes(weight.reshape(len(weight), -1).t() @ rows.t(), ctx.size)
-        return images, into_weight, into_bias
+            images, into_weight, into_bias = found[0], *(found[1:] if learns else (into_weight, into_bias))
+        slopes = zip((images, into_weight, into_bias), ctx.types, strict=True)
+        return *(None if slope is None else slope.to(dtype) for slope, dtype in slopes), None
+
+
+def _unpooled(grad: Tensor, places: Tensor, size: tuple[int, int, int]) -> Tensor:
+    """Gradients of blocks put where their largest numbers were, zero elsewhere."""
+    make = grad.new_empty if size[1] % 2 == size[2] % 2 == 0 else grad.new_zeros
+    full = make(*size, grad.shape[3])
+    _unpool(_bits(grad), places.numpy(), _bits(full), *_codes(places)[:4])
+    return full
 
 
 def _planes(image: Tensor) -> Tensor:
