@@ -23,10 +23,10 @@ class PairStream:
     """Pairs of images, the second one step after the first: ``images`` and ``partners``, ``batch_size`` of each.
 
     A data set with transitions of its own (tracks of measured objects) uses those. On a plain factor grid ``protocol``
-    makes them: ``uni``, ``loc``, ``lap`` or ``lap-nc`` (see :mod:`unbraid.data.motion.transitions`); ``changes`` is the number of
-    factors that UNI changes (0 draws it for every pair), ``rate`` is that of LAP (0 draws one for every pair),
-    ``frozen`` names the factors it keeps, joined by ``+``, instead of the categories. In a part of either, pairs are
-    those of the whole whose two images both lie in the part.
+    makes them: ``uni``, ``loc``, ``lap`` or ``lap-nc`` (see :mod:`unbraid.data.motion.transitions`); ``changes`` is the
+    number of factors that UNI changes (0 draws it for every pair), ``rate`` is that of LAP (0 draws one for every
+    pair), ``frozen`` names the factors it keeps, joined by ``+``, instead of the categories. In a part of either, pairs
+    are those of the whole whose two images both lie in the part.
     """
 
     def __init__(
