@@ -24,6 +24,7 @@ from unbraid.study.analysis import (
     permuted_pairs,
 )
 from unbraid.study.grid import Evaluation, Study
+from unbraid.study.invariance import invariance_sections, measures_invariance
 from unbraid.study.noise import measures_noise, noise_sections
 from unbraid.study.published import compare, imitated, load
 
@@ -44,6 +45,8 @@ def write_markdown(path: Path, study: Study, table: pl.DataFrame, answers: Seque
         lines += ["", "## Findings", "", *_findings(found)]
     if measures_noise(table):
         lines += noise_sections(table, path.parent)
+    if measures_invariance(table):
+        lines += invariance_sections(table)
     if len(table):
         means = measured_means(table)
         save_table(spreadsheet(means), path.with_name(f"{_MEASURED}.csv"))
@@ -55,7 +58,8 @@ def write_markdown(path: Path, study: Study, table: pl.DataFrame, answers: Seque
             "",
             *_head(means, _MEASURED, ".4g"),
         ]
-    asked = QUESTIONS if any(answer.table is not None for answer in answers) or not measures_noise(table) else {}
+    other = measures_noise(table) or measures_invariance(table)
+    asked = QUESTIONS if any(answer.table is not None for answer in answers) or not other else {}
     for number, question in asked.items():
         lines += ["", f"## {number}. {question}"]
         for answer in (answer for answer in answers if answer.analysis.question == number):

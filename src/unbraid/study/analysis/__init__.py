@@ -45,7 +45,16 @@ from unbraid.study.analysis.model_selection import (
 )
 from unbraid.study.analysis.run_tests import run_tests
 from unbraid.study.analysis.score_spread import plot_spread_by_objective, plot_spread_by_strength, score_spread
-from unbraid.study.analysis.seeds import Above, Below, Condition, jackknife, over_seeds, without_seeds
+from unbraid.study.analysis.seeds import (
+    Above,
+    Alike,
+    AtLeast,
+    Below,
+    Condition,
+    jackknife,
+    over_seeds,
+    without_seeds,
+)
 from unbraid.study.analysis.transfer_trials import plot_transfer_trials, transfer_trials
 from unbraid.study.analysis.variance_explained import plot_variance_explained, variance_explained
 
@@ -56,8 +65,10 @@ __all__ = [
     "QUESTIONS",
     "UNSUPERVISED",
     "Above",
+    "Alike",
     "Analysis",
     "Answer",
+    "AtLeast",
     "Below",
     "Condition",
     "Finding",

@@ -12,7 +12,7 @@ import polars as pl
 from unbraid.errors import UsageError
 from unbraid.evaluation import Verdict, verdict
 
-__all__ = ["Above", "Below", "Condition", "jackknife", "over_seeds", "without_seeds"]
+__all__ = ["Above", "Alike", "AtLeast", "Below", "Condition", "jackknife", "over_seeds", "without_seeds"]
 
 Whole = TypeVar("Whole")
 
@@ -51,6 +51,25 @@ class Below(Condition):
     """Less than the limit."""
 
     sign = -1
+
+
+class AtLeast(Condition):
+    """A gain of the limit or more that is no chance: the number reaches it and its interval lies above 0.
+
+    A gain whose interval ends below the limit is none, however sure its sign.
+    """
+
+    def met(self, low: float, high: float) -> bool | None:
+        return True if self.value >= self.limit and low > 0 else False if high < self.limit else None
+
+
+class Alike(Condition):
+    """A difference of less than the limit, to either side."""
+
+    def met(self, low: float, high: float) -> bool | None:
+        if -self.limit < low and high < self.limit:
+            return True
+        return False if low > self.limit or high < -self.limit else None
 
 
 def jackknife(whole: float, without: Sequence[float], *, level: float = 0.95) -> tuple[float, float]:

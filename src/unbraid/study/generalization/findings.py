@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -13,6 +13,7 @@ from unbraid.evaluation import Verdict
 from unbraid.study.analysis import Above, Below, Condition, without_seeds
 from unbraid.study.generalization.disentanglement import disentanglement_correlations
 from unbraid.study.generalization.results import Benchmark
+from unbraid.study.judged import Finding
 
 __all__ = ["Finding", "Judged", "judge", "judge_findings", "shared", "split_means"]
 
@@ -22,17 +23,6 @@ CORRELATION, PERCENT = (-1.0, 1.0), (0.0, 100.0)
 FAILS = 0.1
 """So much lower must R² of the unseen factor be than that of the others for a model to fail there."""
 Judged = tuple[str, list[Condition]]
-
-
-@dataclass(frozen=True)
-class Finding:
-    """A published conclusion, the rule by which it counts as seen, and what a benchmark says of it."""
-
-    name: str
-    data: str
-    text: str
-    rule: str
-    verdict: Verdict
 
 
 def judge_findings(benchmark: Benchmark) -> list[Finding]:

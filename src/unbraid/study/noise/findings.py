@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -13,6 +12,7 @@ from unbraid.corruptions import MNIST_C
 from unbraid.errors import UsageError
 from unbraid.evaluation import Verdict
 from unbraid.study.analysis import Above, Below, Condition, without_seeds
+from unbraid.study.judged import Finding
 from unbraid.study.noise.tables import Trained
 from unbraid.study.noise.ways import CLEAN, LINF, VANILLA
 
@@ -24,17 +24,6 @@ FAR_LESS = 0.8
 MIDDLE = (0.38, 0.6)
 """Where the best standard deviation is to lie, both included."""
 Judged = tuple[str, list[Condition]]
-
-
-@dataclass(frozen=True)
-class Finding:
-    """A published conclusion, the rule by which it counts as seen, and what a study says of it."""
-
-    name: str
-    data: str
-    text: str
-    rule: str
-    verdict: Verdict
 
 
 def judge_noise(table: pl.DataFrame) -> list[Finding]:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from unbraid.errors import UsageError
-from unbraid.evaluation import told
 from unbraid.sharing import markdown
 from unbraid.study.analysis._style import save_figure
-from unbraid.study.noise.findings import Finding, judge_noise
+from unbraid.study.judged import findings_section
+from unbraid.study.noise.findings import judge_noise
 from unbraid.study.noise.tables import Trained, beside_published
 from unbraid.study.noise.views import plot_changes, plot_distances, plot_sigmas
 
@@ -52,8 +52,7 @@ _VIEWS: tuple[tuple[str, str, Callable[[Trained], Figure]], ...] = (
 
 def noise_sections(table: pl.DataFrame, folder: Path) -> Iterator[str]:
     """Lines of Markdown about a study's table; plots are written to ``folder`` as PNG files."""
-    found = judge_noise(table)
-    yield from _findings(found)
+    yield from findings_section("Findings about noise training", "Rusak et al. (2020)", judge_noise(table))
     for data, trained in Trained.of(table).items():
         yield from ("", f"## Under corruptions: {markdown(data)}", "", _HEAD[1], "")
         yield from _wide(beside_published(trained, "mnist-c"), trained)
@@ -71,29 +70,6 @@ def noise_sections(table: pl.DataFrame, folder: Path) -> Iterator[str]:
             file = f"{name}-{re.sub(r'[^A-Za-z0-9.]+', '-', data)}.png"
             save_figure(figure, folder / file)
             yield from ("", f"![{caption}]({file})")
-
-
-def _findings(found: list[Finding]) -> Iterator[str]:
-    yield from (
-        "",
-        "## Findings about noise training",
-        "",
-        "What Rusak et al. (2020) conclude, each with the rule by which it counts as seen here. In brackets 95 % "
-        "intervals over seeds (leaving out one after the other) of the numbers that decide; where a limit lies inside, "
-        "it is undecided.",
-        "",
-        "| data | finding | rule | measured here | verdict |",
-        "|---|---|---|---|---|",
-    )
-    silent = []
-    for one in found:
-        word, sentence = told(one.verdict, strong="**")
-        if one.verdict.word == "cannot say":
-            silent.append(f"({one.name}) on {one.data}: {sentence}")
-        else:
-            yield f"| {markdown(one.data)} | ({one.name}) {one.text} | {one.rule} | {markdown(sentence)} | {word} |"
-    if silent:
-        yield from ("", "Not asked by this study: " + markdown("; ".join(silent)) + ".")
 
 
 def _wide(beside: pl.DataFrame, trained: Trained) -> Iterator[str]:
