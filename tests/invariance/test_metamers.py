@@ -26,7 +26,7 @@ from unbraid.invariance import (
     to_pictures,
     undone,
 )
-from unbraid.invariance.metamers import draw_donors
+from unbraid.invariance.metameric import draw_donors
 from unbraid.nets import build_predictor
 from unbraid.nets.bijections import build_bijection
 from unbraid.objectives import FiRevNetObjective

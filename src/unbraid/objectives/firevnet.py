@@ -135,9 +135,12 @@ class FiRevNetObjective(Objective):
             )
         return model.outputs(images)[0]
 
-    def decode(self, model: BijectiveModel, codes: Tensor) -> Tensor:
+    def invert(self, model: BijectiveModel, outputs: Tensor) -> Tensor:
         """The images that have these outputs, by the exact inverse; their values may lie outside of [0, 1]."""
-        return model.grid.back(model.net.inverse(codes))
+        return model.grid.back(model.net.inverse(outputs))
+
+    def decode(self, model: BijectiveModel, codes: Tensor) -> Tensor:
+        return self.invert(model, codes)
 
     def predict(self, model: BijectiveModel, images: Tensor) -> Tensor:
         return model.net.split(model.outputs(images)[0])[0]
