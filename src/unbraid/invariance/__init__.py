@@ -7,6 +7,7 @@ Gilmer, Metz, Faghri, Schoenholz, Raghu, Wattenberg, Goodfellow (2018), Adversar
 from typing import TYPE_CHECKING, Any
 
 from unbraid.invariance.measure import Invariance
+from unbraid.invariance.published import PUBLISHED, Published
 from unbraid.lazy import lazily
 
 if TYPE_CHECKING:
@@ -50,6 +51,12 @@ if TYPE_CHECKING:
     from unbraid.invariance.shifts import metameric_shift as metameric_shift
     from unbraid.invariance.shifts import noise_shift as noise_shift
     from unbraid.invariance.shifts import reweighting_shift as reweighting_shift
+    from unbraid.invariance.shown import Pictures as Pictures
+    from unbraid.invariance.shown import draw_inputs as draw_inputs
+    from unbraid.invariance.shown import halves as halves
+    from unbraid.invariance.shown import radii_of as radii_of
+    from unbraid.invariance.shown import show_metamers as show_metamers
+    from unbraid.invariance.shown import sphere_planes as sphere_planes
     from unbraid.invariance.spheres import MisalignedRule as MisalignedRule
     from unbraid.invariance.spheres import OnManifold as OnManifold
     from unbraid.invariance.spheres import misaligned_rule as misaligned_rule
@@ -66,6 +73,7 @@ if TYPE_CHECKING:
     from unbraid.invariance.toy import redundant_oracle as redundant_oracle
 
 __all__ = [
+    "PUBLISHED",
     "Bijective",
     "IgnoredFactors",
     "Information",
@@ -76,8 +84,10 @@ __all__ = [
     "NuisanceClassifier",
     "OnManifold",
     "Path",
+    "Pictures",
     "Plane",
     "PlaneStats",
+    "Published",
     "Reader",
     "Searched",
     "Split",
@@ -86,8 +96,10 @@ __all__ = [
     "classes_of",
     "decision_plane",
     "dependence_lower_bound",
+    "draw_inputs",
     "estimated_information",
     "estimated_theorem8",
+    "halves",
     "ignored_factors",
     "in_preimage",
     "information",
@@ -108,13 +120,16 @@ __all__ = [
     "perturbation_kind",
     "plane_basis",
     "preimage_gap",
+    "radii_of",
     "redundant_gaussians",
     "redundant_oracle",
     "reweighting_shift",
     "search_metamers",
     "shift_last_coordinate",
+    "show_metamers",
     "sphere_attack",
     "sphere_oracle",
+    "sphere_planes",
     "theorem8",
     "to_inputs",
     "to_pictures",
@@ -124,6 +139,12 @@ __all__ = [
 ]
 
 _HOMES = {
+    "sphere_planes": "shown",
+    "show_metamers": "shown",
+    "radii_of": "shown",
+    "halves": "shown",
+    "draw_inputs": "shown",
+    "Pictures": "shown",
     "Bijective": "bijective",
     "IgnoredFactors": "ignored",
     "Information": "theorem",

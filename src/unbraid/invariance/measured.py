@@ -17,6 +17,7 @@ from unbraid.invariance.bijective import BATCH, as_bijective, outputs_of, to_inp
 from unbraid.invariance.definitions import Function, classes_of
 from unbraid.invariance.metameric import metamer_report, metamers
 from unbraid.invariance.nuisance import error_of, information_of, judge_reader, label_entropy, train_reader
+from unbraid.invariance.shown import radii_of
 from unbraid.invariance.spheres import sphere_oracle
 from unbraid.metrics import Score
 from unbraid.objectives import make
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from unbraid.invariance.measure import Invariance
     from unbraid.training import Run
 
-__all__ = ["oracle_of", "radii_of", "samples", "scores", "train_proxy"]
+__all__ = ["oracle_of", "samples", "scores", "train_proxy"]
 
 Samples = tuple["Dataset", np.ndarray]
 """A data set, and which of its images."""
@@ -130,12 +131,6 @@ def train_proxy(run: Run, data: Dataset, steps: int, seed: int) -> Callable[[np.
         model = made.model  # in memory from here on
         assert model is not None
     return made.predict
-
-
-def radii_of(data: Dataset) -> tuple[float, float] | None:
-    """Radii of adversarial spheres; ``None`` of other data."""
-    radius = getattr(data, "radius", None)
-    return None if data.name != "spheres" or radius is None else (1.0, float(radius))
 
 
 def _inputs(run: Run, data: Dataset, index: np.ndarray) -> Tensor:
