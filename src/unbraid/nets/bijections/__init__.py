@@ -6,7 +6,7 @@ into this folder is found.
 
 from unbraid.nets.bijections.actnorm import ActNorm
 from unbraid.nets.bijections.architectures import conv, fc, imagenet
-from unbraid.nets.bijections.bijection import Bijection, Chain
+from unbraid.nets.bijections.bijection import Bijection, Chain, SameEverywhere
 from unbraid.nets.bijections.couplings import AdditiveCoupling, AffineCoupling, SwapCoupling
 from unbraid.nets.bijections.dct import DCT, dct_matrix
 from unbraid.nets.bijections.firevnet import Checked, FiRevNet
@@ -35,6 +35,7 @@ __all__ = [
     "InvertibleConv",
     "Permutation",
     "ReadOut",
+    "SameEverywhere",
     "Squeeze",
     "SwapCoupling",
     "bits_per_dimension",
