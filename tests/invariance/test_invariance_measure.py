@@ -11,7 +11,7 @@ from unbraid import evaluation
 from unbraid.data import from_arrays, load
 from unbraid.errors import UsageError
 from unbraid.evaluation import measure
-from unbraid.invariance import Invariance, to_inputs, train_reader
+from unbraid.invariance import Invariance, metamers, to_inputs, train_reader
 from unbraid.invariance.measured import samples
 from unbraid.study import read_study
 
@@ -127,3 +127,22 @@ def test_presets_train_both_ways_with_three_seeds(name):
     assert [setting.objective for setting in study.settings] == ["firevnet", "ice"]
     assert len(study.seeds) == 3
     assert study.measures[0].data[0].endswith("split=test")
+
+
+def test_networks_metamers_and_densities_come_back_from_the_folder(run):
+    again = unbraid.open_run(run.path)
+    data = run.data()
+    x = to_inputs(run, data.images(np.arange(30)))
+    labels = torch.tensor(data.labels(np.arange(30)))
+    assert torch.equal(metamers(run, x, labels=labels, seed=2).x, metamers(again, x, labels=labels, seed=2).x)
+    assert not torch.equal(metamers(run, x, labels=labels, seed=3).x, metamers(again, x, labels=labels, seed=2).x)
+    for name, values in run.model.prior.state_dict().items():
+        assert torch.equal(values, again.model.prior.state_dict()[name])
+    assert (run.describe(data.images(np.arange(9)))["bits"] == again.describe(data.images(np.arange(9)))["bits"]).all()
+
+
+def test_models_that_are_not_one_to_one_cannot_be_inverted(tmp_path):
+    other = unbraid.train("classifier", "digits8", net="mlp:width=8", steps=2, out=tmp_path / "c", progress="none")
+    assert not other.can("invert")
+    with pytest.raises(UsageError, match="trained by 'classifier' cannot be inverted"):
+        other.invert(np.zeros((2, 64)))

@@ -124,13 +124,14 @@ def invariance_planes(
         json: Print the result as JSON.
     """
     opened, dataset = _opened(run, data)
-    from unbraid.invariance import sphere_planes
+    from unbraid.invariance import sphere_planes, unlike_published
     from unbraid.report import draw_decisions
 
     planes = sphere_planes(opened, dataset, seed=seed)
     draw_decisions(list(planes.values()), list(planes), out)
     stats = {title: {name: asdict(each) for name, each in plane.stats.items()} for title, plane in planes.items()}
-    _show({"picture": str(out), **stats}, json)
+    note = unlike_published(planes)
+    _show({"picture": str(out), **stats, **({"note": note} if note else {})}, json)
 
 
 def invariance_nuisance(
@@ -246,7 +247,7 @@ def invariance_report(
     check_runs([*runs, *([] if proxy is None else [proxy])], data)
     if shown < 2 or steps < 2:
         raise UsageError(f"shown and steps must be at least 2, got {shown} and {steps}")
-    from unbraid.invariance import Invariance, radii_of, show_metamers, sphere_planes
+    from unbraid.invariance import Invariance, radii_of, show_metamers, sphere_planes, unlike_published
 
     asked = Invariance(train=train, images=images, metamers=metamers, proxy="" if proxy is None else str(proxy))
     opened, dataset, notes = open_runs(runs, data)
@@ -266,6 +267,7 @@ def invariance_report(
         )
         for path, run in opened.items()
     ]
+    notes += [text for one in found if (text := unlike_published(one.planes))]
     page = write_page(page_of(found, dataset, notes=notes, made_by=command_line("invariance report")), out)
     if json:
         models = {one.name: {name: plain(one[name]) for name in one.scores} for one in found}

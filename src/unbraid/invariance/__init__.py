@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from unbraid.invariance.shown import radii_of as radii_of
     from unbraid.invariance.shown import show_metamers as show_metamers
     from unbraid.invariance.shown import sphere_planes as sphere_planes
+    from unbraid.invariance.shown import unlike_published as unlike_published
     from unbraid.invariance.spheres import MisalignedRule as MisalignedRule
     from unbraid.invariance.spheres import OnManifold as OnManifold
     from unbraid.invariance.spheres import misaligned_rule as misaligned_rule
@@ -136,6 +137,7 @@ __all__ = [
     "train_nuisance",
     "train_reader",
     "undone",
+    "unlike_published",
 ]
 
 _HOMES = {
@@ -199,6 +201,7 @@ _HOMES = {
     "train_nuisance": "nuisance",
     "train_reader": "nuisance",
     "undone": "bijective",
+    "unlike_published": "shown",
 }
 _find = lazily(__name__, _HOMES)
 
