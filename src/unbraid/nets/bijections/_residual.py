@@ -9,6 +9,7 @@ the 1x1 convolution like best. Gradients are first order only, hence the switch
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -22,7 +23,7 @@ MANY = 4
 """From so many channels on, adding up planes is left to torch, which takes images one by one."""
 
 
-def residual(x: Tensor, norms: list[nn.BatchNorm2d], convs: list[nn.Conv2d]) -> Tensor:
+def residual(x: Tensor, norms: Sequence[nn.BatchNorm2d], convs: Sequence[nn.Conv2d]) -> Tensor:
     """What three times normalisation, ReLU and convolution (3x3, 1x1, 3x3) make of images ``[n, c, h, w]``."""
     parameters = [weights for pair in zip(norms, convs, strict=True) for part in pair for weights in part.parameters()]
     for norm in norms:
@@ -36,7 +37,7 @@ class _Residual(torch.autograd.Function):
     """Saved are the batch, the features before each normalisation and after each ReLU, and the planes."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, norms: list[nn.BatchNorm2d], *parameters: Tensor) -> Tensor:
+    def forward(ctx: Any, x: Tensor, norms: Sequence[nn.BatchNorm2d], *parameters: Tensor) -> Tensor:
         g0, s0, w0, b0, g1, s1, w1, b1, g2, s2, w2, b2 = parameters
         n, _, *grid = x.shape
         size = (n, grid[0], grid[1])
@@ -90,10 +91,10 @@ class _Residual(torch.autograd.Function):
             grad_w0, grad_b0 = (laid @ rows).t(), rows.sum(0)
             into = shift_and_add(w0.flatten(1).t().to(low) @ rows.t(), size).contiguous()
             into, grad_g0, grad_s0 = back(0, into, x, y0, g0)
-        grads = grad_g0, grad_s0, grad_w0.reshape(w0.shape), grad_b0
-        grads += grad_g1, grad_s1, grad_w1.reshape(w1.shape), grad_b1
-        grads += grad_g2, grad_s2, grad_w2, grad.sum((0, 2, 3))
-        return into, None, *(each.to(w0.dtype) for each in grads)
+        first = [grad_g0, grad_s0, grad_w0.reshape(w0.shape), grad_b0]
+        second = [grad_g1, grad_s1, grad_w1.reshape(w1.shape), grad_b1]
+        third = [grad_g2, grad_s2, grad_w2, grad.sum((0, 2, 3))]
+        return into, None, *(each.to(w0.dtype) for each in (*first, *second, *third))
 
 
 def planes(x: Tensor) -> Tensor:

@@ -73,7 +73,7 @@ class ConvResidual(nn.Sequential):
 def _fits(x: Tensor, norms: list[BatchNorm], convs: list[nn.Conv2d]) -> bool:
     """Whether the layers are those that ``_residual`` computes, and few channels are moved by way of many."""
     few = 9 * max(convs[0].in_channels, convs[-1].out_channels) <= SHARE * convs[0].out_channels
-    whole = len(norms) == 3 and all(norm.affine and norm.running_mean is not None for norm in norms)
+    whole = len(norms) == 3 and all(norm.affine and norm.running_mean is not None and norm.momentum for norm in norms)
     plain = x.ndim == 4 and x.shape[1] == convs[0].in_channels and len(x) > 1
     known = x.dtype == convs[0].weight.dtype == torch.float32
     return few and whole and plain and known and [conv.kernel_size[0] for conv in convs] == [3, 1, 3]
