@@ -120,19 +120,24 @@ def _errors(runs: Sequence[Looked], published: bool) -> Section:
             ),
         )
     told = "; ".join(f"{one.name}: {number(100 * one['nuisance_test_error'])} %" for one in runs)
-    chart = scatter(
-        series,
-        "Error of either",
-        x_label="by the logits, %",
-        y_label="by all else, %",
-        about=f"Nuisance errors: {told}",
+    points = fragment(
+        legend(names),
+        figure(
+            "Each point is a run, or a published result.",
+            scatter(
+                series,
+                "Error of either",
+                x_label="by the logits, %",
+                y_label="by all else, %",
+                about=f"By all else: {told}",
+            ),
+        ),
     )
     return section(
         "The class without the logits",
-        legend(names),
-        figure(_ERRORS, chart, class_="side"),
-        figure("Of the runs, errors in %.", data_table(columns, rows, "Errors by logits and by nuisance outputs")),
+        figure(_ERRORS, data_table(columns, rows, "Errors by logits and by nuisance outputs")),
         beside,
+        points if len(runs) > 1 or published else None,
         short="Errors",
     )
 
@@ -217,7 +222,7 @@ def _planes(runs: Sequence[Looked]) -> Section:
                     )
                 )
         if charts:
-            shown.append(fragment(tag("h3", one.name), tag("div", charts, class_="grid small")))
+            shown.append(fragment(tag("h3", one.name), tag("div", charts, class_="grid splits")))
     return section("Decisions in planes", figure(_PLANES, shown), short="Planes")
 
 
@@ -231,7 +236,7 @@ def _range(values: Sequence[float], unit: str) -> str:
 
 
 _ERRORS = (
-    "Each point is a run. The logits are a few outputs of a one-to-one map; a new classifier was trained on all others "
+    "Errors in %. The logits are a few outputs of a one-to-one map; a new classifier was trained on all others "
     "after the network had been frozen. Where that one is right, too, the class is in what the network ignores: other "
     "inputs have the same logits and show something else."
 )
