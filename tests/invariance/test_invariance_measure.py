@@ -9,11 +9,12 @@ import torch
 import unbraid
 from unbraid import evaluation
 from unbraid.data import from_arrays, load
+from unbraid.engines import InlineEngine
 from unbraid.errors import UsageError
 from unbraid.evaluation import measure
 from unbraid.invariance import Invariance, metamers, to_inputs, train_reader
 from unbraid.invariance.measured import samples
-from unbraid.study import read_study
+from unbraid.study import make_table, parse_study, read_study, run_study
 
 SMALL = Invariance(train=600, images=400, metamers=60, width=32, depth=1, steps=200, proxy_steps=150)
 NET = "conv:stages=2,blocks=1,width=8"
@@ -146,3 +147,30 @@ def test_models_that_are_not_one_to_one_cannot_be_inverted(tmp_path):
     assert not other.can("invert")
     with pytest.raises(UsageError, match="trained by 'classifier' cannot be inverted"):
         other.invert(np.zeros((2, 64)))
+
+
+def test_a_study_has_all_numbers_of_each_run_in_one_row(tmp_path):
+    text = """
+data = ["digits8"]
+steps = 4
+batch_size = 32
+[objectives.firevnet]
+net = "conv:stages=2,blocks=1,width=8"
+[objectives.ice]
+net = "conv:stages=2,blocks=1,width=8"
+nuisance_width = 16
+steps = 6
+[measures.invariance]
+train = 200
+images = 100
+metamers = 20
+width = 8
+steps = 20
+proxy_steps = 5
+"""
+    folder = run_study(parse_study(text, "small"), tmp_path, engine=InlineEngine(), progress="none")
+    table = make_table(folder)
+    assert table["objective"].to_list() == ["firevnet", "ice"]
+    for name in Invariance.titles:
+        assert table[name].null_count() == 0, name
+    assert (table["nuisance_information"] <= table["label_entropy"]).all()
