@@ -12,7 +12,7 @@ from unbraid.data import from_arrays, load
 from unbraid.engines import InlineEngine
 from unbraid.errors import UsageError
 from unbraid.evaluation import measure
-from unbraid.invariance import Invariance, metamers, to_inputs, train_reader
+from unbraid.invariance import Invariance, measured, metamers, to_inputs, train_reader
 from unbraid.invariance.measured import samples
 from unbraid.study import make_table, parse_study, read_study, run_study
 
@@ -174,3 +174,10 @@ proxy_steps = 5
     for name in Invariance.titles:
         assert table[name].null_count() == 0, name
     assert (table["nuisance_information"] <= table["label_entropy"]).all()
+
+
+def test_a_proxy_whose_training_was_interrupted_is_not_asked(run, monkeypatch):
+    stopped = type("Stopped", (), {"finished": False})()
+    monkeypatch.setattr(measured, "train", lambda *_, **__: stopped)
+    with pytest.raises(KeyboardInterrupt):
+        measured.train_proxy(run, run.data(), 5, 0)

@@ -39,8 +39,8 @@ def scores(asked: Invariance, run: Run, data: Dataset, seed: int) -> Scores:
     net = as_bijective(run)
     known, judged = samples(run, data, asked.train, asked.images, seed)
     say("invariance: outputs")
-    z, labels = _outputs(run, *known)[0], _classes(run, *known)
-    (test_z, bits), test_labels = _outputs(run, *judged), _classes(run, *judged)
+    z, labels = _outputs(run, *known, seed)[0], _classes(run, *known)
+    (test_z, bits), test_labels = _outputs(run, *judged, seed), _classes(run, *judged)
     logits, test_logits = net.split(z)[0], net.split(test_z)[0]
     say("invariance: nuisance classifier")
     reader = train_reader(
@@ -58,7 +58,7 @@ def scores(asked: Invariance, run: Run, data: Dataset, seed: int) -> Scores:
     left = judge_reader(reader, net.split(z)[1], labels, net.split(test_z)[1], test_labels)
     say("invariance: metamers")
     chosen = judged[0], np.sort(counter_rng(seed, 1).permutation(judged[1])[: asked.metamers])
-    x, own = _inputs(run, *chosen), _classes(run, *chosen)
+    x, own = _inputs(run, *chosen, seed), _classes(run, *chosen)
     made = metamers(run, x, labels=own, seed=seed)
     oracle, proxy = oracle_of(run, known[0], asked.proxy, asked.proxy_steps, seed)
     seen = metamer_report(made, x, oracle, proxy=proxy, tolerance=asked.tolerance)
@@ -128,13 +128,14 @@ def train_proxy(run: Run, data: Dataset, steps: int, seed: int) -> Callable[[np.
             out=Path(folder) / "proxy",
             progress="none",
         )
-        model = made.model  # in memory from here on
-        assert model is not None
+        if not made.finished:  # training ends quietly when it is interrupted, and half a proxy is none
+            raise KeyboardInterrupt
+        _ = made.model  # in memory from here on
     return made.predict
 
 
-def _inputs(run: Run, data: Dataset, index: np.ndarray) -> Tensor:
-    return to_inputs(run, data.images(index))
+def _inputs(run: Run, data: Dataset, index: np.ndarray, seed: int, number: int = 0) -> Tensor:
+    return to_inputs(run, data.images(index, counter_rng(seed, 2 + number)))
 
 
 def _classes(run: Run, data: Dataset, index: np.ndarray) -> Tensor:
@@ -142,12 +143,12 @@ def _classes(run: Run, data: Dataset, index: np.ndarray) -> Tensor:
 
 
 @torch.no_grad()
-def _outputs(run: Run, data: Dataset, index: np.ndarray) -> tuple[Tensor, Tensor]:
+def _outputs(run: Run, data: Dataset, index: np.ndarray, seed: int) -> tuple[Tensor, Tensor]:
     """Outputs ``[n, d]`` and bits per dimension ``[n]``."""
     model: Any = run.model
     found = []
-    for start in range(0, len(index), BATCH):
-        z, log_det = model.net(_inputs(run, data, index[start : start + BATCH]))
+    for number, start in enumerate(range(0, len(index), BATCH)):
+        z, log_det = model.net(_inputs(run, data, index[start : start + BATCH], seed, number))
         found.append((z.cpu(), model.bits(z, log_det).cpu()))
     z, bits = (torch.cat(part) for part in zip(*found, strict=True))
     return z, bits

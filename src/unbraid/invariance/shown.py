@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from unbraid.data import counter_rng
 from unbraid.errors import UsageError
 from unbraid.evaluation import draw_images, true_classes
 from unbraid.invariance.bijective import to_inputs, to_pictures
@@ -47,7 +48,7 @@ class Pictures:
 def draw_inputs(run: Run, data: Dataset, images: int, seed: int) -> tuple[Tensor, Tensor]:
     """Inputs of a run's bijection, drawn without repetition, and their true classes."""
     index = draw_images(data, images, seed)
-    return to_inputs(run, data.images(index)), torch.as_tensor(true_classes(run, data, index))
+    return to_inputs(run, data.images(index, counter_rng(seed, 1))), torch.as_tensor(true_classes(run, data, index))
 
 
 def show_metamers(
