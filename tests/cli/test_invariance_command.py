@@ -116,7 +116,7 @@ def test_planes_need_a_metamer_on_the_sphere(runs, capsys, monkeypatch, tmp_path
     def none(*told, **options):
         return replace(found(*told, **options), found=torch.zeros(32, dtype=torch.bool))
 
-    monkeypatch.setattr(invariance, "on_sphere_metamer", none)
+    monkeypatch.setattr("unbraid.invariance.shown.on_sphere_metamer", none)
     assert main(["invariance", "planes", runs[2], "--out", str(tmp_path / "planes.png")]) == 2
     assert "of 32 points of the inner sphere none has a metamer" in capsys.readouterr().err
 

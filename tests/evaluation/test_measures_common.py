@@ -14,6 +14,7 @@ from unbraid.evaluation import GroupMeasure, measure, measure_group, rows_to_jso
 
 NAMES = [name for name in evaluation.names() if evaluation.get(name).__module__.startswith("unbraid.")]
 SMALL = {"train": 200, "test": 100, "points": 20, "batches": 2, "images": 50, "metrics": ("mig", "mcc")}
+SMALL |= {"steps": 20, "metamers": 20, "width": 8, "proxy_steps": 5}
 SMALL |= {"corruptions": ("contrast",), "severities": (1,)}
 
 
@@ -31,6 +32,7 @@ def runs(tmp_path_factory):
         "beta-vae": {"net": "mlp:width=8", "latents": 2},
         "classifier": {"net": "mlp:width=8", "factor": "x"},
         "regressor": {"net": "mlp:width=8"},
+        "firevnet": {"net": "fc:width=8", "factor": "x"},
     }
     seen = split(data, "extrapolation").train
     made = [(objectives.make(name, options), data, seed) for name, options in chosen.items() for seed in (0, 1)]
@@ -54,7 +56,7 @@ def test_it_gives_numbers_of_some_run_and_the_same_when_read_again(name, runs):
     data, trained = runs
     asked = small(name)
     fitting = [run for run in trained if asked.applies(run, data)]
-    assert fitting, "none of a VAE, a classifier and a regressor can be asked; give the test a run that can"
+    assert fitting, "none of a VAE, a classifier, a regressor, a bijection can be asked; give the test one that can"
     answered = 0
     for first, second in zip(fitting[::2], fitting[1::2], strict=True):
         rows = measure(first, data, asked, seed=3)[name].rows

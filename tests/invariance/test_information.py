@@ -30,6 +30,7 @@ from unbraid.invariance import (
     theorem8,
     train_nuisance,
     train_reader,
+    unlike_published,
 )
 
 LN2 = math.log(2)
@@ -287,3 +288,32 @@ def test_shifts_do_what_they_say():
     assert torch.equal(moved[:, :-1], spheres[:, :-1])
     with pytest.raises(UsageError, match="weights must be 2000 numbers"):
         reweighting_shift(x, labels, -torch.ones(2000))
+
+
+def test_planes_in_which_the_nuisance_classifier_errs_are_said_to_be_unlike_the_published_ones():
+    net, (x, labels) = trained(), points(400, seed=1)
+    inner, outer = x[labels == 0], x[labels == 1]
+
+    def planes(reader):
+        return {"two points": decision_plane(net, inner[0], outer[0], size=3, nuisance=reader)}
+
+    def always(name):
+        return lambda nuisance: torch.eye(2)[name].expand(len(nuisance), 2)
+
+    assert unlike_published(planes(always(1))) == ""  # nothing of the outer circle is called inner
+    said = unlike_published(planes(always(0)))
+    assert said.startswith("In the plane of two points the nuisance classifier calls 100.0% of the outer circle inner")
+    assert unlike_published({"alone": decision_plane(net, inner[0], outer[0], size=3)}) == ""
+    assert unlike_published({}) == ""
+
+
+def test_a_nuisance_classifier_comes_back_from_its_state_and_training_it_again_is_the_same():
+    net, (x, labels) = trained(), points(300, seed=1)
+    options = {"width": 16, "depth": 1, "steps": 60, "standardise": True}
+    first, again = (train_nuisance(net, x, labels, x, labels, seed=3, **options) for _ in range(2))
+    assert (first.train_error, first.information) == (again.train_error, again.information)
+    z = net.split(net(x)[0])[1]
+    other = train_nuisance(net, x, labels, x, labels, seed=4, **options)
+    assert not torch.equal(other(z), first(z))
+    other.reader.load_state_dict(first.reader.state_dict())
+    assert torch.equal(other(z), first(z))

@@ -19,18 +19,38 @@ def test_a_linear_model_is_matched_along_what_it_looks_at_and_nowhere_else():
     x, donors = torch.rand(2, 20, 10, generator=generator)
     found = search_metamers(lambda v: v[:, :2] @ torch.tensor([[1.0, 0.5], [0.2, 1.0]]), x, donors, steps=300)
     assert found.found.all()
-    assert (found.x[:, :2] - x[:, :2]).abs().max() < 0.05
+    # A metamer misses the outputs by 0.05 of at most |(1, 1) W| = 1.9, and W^-1 has norm 1.4: 0.14 in each number.
+    assert (found.x[:, :2] - x[:, :2]).abs().max() < 0.14
     assert torch.equal(found.x[:, 2:], donors[:, 2:])
     expected = (x - donors)[:, :2].norm(dim=1) / (x - donors).norm(dim=1)
     assert (found.moved - expected).abs().max() < 0.1
     assert found.excess == pytest.approx(1 - float(expected.median()), abs=0.05)
 
 
+def test_the_nearest_of_all_metamers_on_the_way_is_kept_not_the_most_exact():
+    # f(v) = |v| is matched anywhere on a circle. From (1, 0) Adam heads for the radius 0.5 of x and swings through it.
+    x, donors = torch.tensor([[0.0, 0.5]]), torch.tensor([[1.0, 0.0]])
+    seen = []
+
+    def radius(v):
+        found = v.norm(dim=1, keepdim=True)
+        seen.append(v.detach().clone())
+        return found
+
+    kept = search_metamers(radius, x, donors, steps=60, rate=0.05, tolerance=0.2, bounds=None)
+    way = torch.cat(seen[2:])
+    within = (way.norm(dim=1) - 0.5).abs() / 0.5 <= 0.2
+    nearest = (way - donors).norm(dim=1)[within].min() / (x - donors).norm()
+    assert kept.found.all()
+    assert float(kept.moved) == pytest.approx(float(nearest))
+    assert float(kept.gap) > float((way.norm(dim=1) - 0.5).abs().min() / 0.5)  # a more exact one lies farther away
+
+
 def test_a_model_that_looks_at_everything_leaves_nothing():
     x, donors = torch.rand(2, 10, 6, generator=torch.Generator().manual_seed(1))
     found = search_metamers(lambda v: v, x, donors, steps=300)
     assert found.found.all()
-    assert found.excess == pytest.approx(0, abs=0.05)
+    assert found.excess == pytest.approx(0, abs=0.1)  # within 0.05 of the gap
 
 
 def test_what_cannot_be_matched_is_not_found():
@@ -77,7 +97,7 @@ def test_wrong_input_of_a_search_is_named():
         search_metamers(lambda v: v, torch.zeros(2, 3), torch.zeros(2, 2))
     with pytest.raises(UsageError, match="a row of outputs for each of 2 inputs"):
         search_metamers(lambda v: v.sum(), torch.zeros(2, 3), torch.ones(2, 3))
-    with pytest.raises(UsageError, match="steps and rate must be positive"):
+    with pytest.raises(UsageError, match="steps, rate and tolerance must be positive"):
         search_metamers(lambda v: v, torch.zeros(2, 3), torch.ones(2, 3), steps=0)
 
 

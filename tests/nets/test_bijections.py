@@ -19,6 +19,11 @@ def dense(inputs, outputs):
     return b.fc_residual(inputs, outputs, width=6, zero=False)
 
 
+def conditional(part):
+    part.condition()
+    return part
+
+
 BLOCKS = {
     "swap": (lambda: b.SwapCoupling(conv(2, 2), 2), IMAGE),
     "swap, uneven": (lambda: b.SwapCoupling(dense(4, 3), 3), VECTOR),
@@ -39,6 +44,15 @@ BLOCKS = {
     "factor out": (
         lambda: b.FactorOut(b.Chain([b.InvertibleConv(2), b.Squeeze(), b.ReadOut((8, 2, 2))]), IMAGE),
         IMAGE,
+    ),
+    "factor out, conditional": (
+        lambda: conditional(b.FactorOut(b.Chain([b.InvertibleConv(2), b.Squeeze(), b.ReadOut((8, 2, 2))]), IMAGE)),
+        IMAGE,
+    ),
+    "logit norm": (lambda: b.LogitNorm(3), VECTOR),
+    "conv, conditional": (
+        lambda: b.conv((8, 8, 1), 3, stages=2, blocks=1, width=5, zero=False).condition().normalise_logits(),
+        (1, 8, 8),
     ),
     "chain": (lambda: b.Chain([b.ActNorm(4), b.Squeeze(), b.InvertibleConv(16)]), IMAGE),
     "fc": (lambda: b.fc(VECTOR, 2, blocks=3, width=6, zero=False), VECTOR),
@@ -82,7 +96,7 @@ def make(name, seed=0, dtype=torch.float64):
         for weights in block.parameters():
             weights.data += 0.1 * torch.randn_like(weights)
         for part in block.modules():
-            if isinstance(part, nn.BatchNorm2d):
+            if isinstance(part, nn.BatchNorm2d | nn.BatchNorm1d):
                 part.running_mean.normal_()
                 part.running_var.uniform_(0.5, 2)
             if isinstance(part, b.ActNorm):
@@ -171,7 +185,7 @@ def test_mixing_begins_as_a_rotation(kind):
     layer = b.InvertibleConv(6, kind=kind)
     matrix = layer.matrix().detach()
     assert (matrix @ matrix.T - torch.eye(6)).abs().max() < 1e-5
-    assert abs(float(layer.log_det().detach())) < 1e-5
+    assert abs(float(layer.log_dets([layer]).detach())) < 1e-5
 
 
 def test_the_cosine_transform_is_orthonormal_and_begins_with_the_mean():
@@ -252,3 +266,37 @@ def test_scales_are_bounded_however_large_the_network_is():
 def test_the_exported_names_include_the_package():
     assert nets.bijections.build_bijection is b.build_bijection
     assert set(b.names()) >= {"conv", "fc", "imagenet"}
+
+
+def test_what_is_factored_out_has_a_conditional_normal_density():
+    # log N(e; m, s) of the half as it was is log N(0, 1) of the numbers that come out, minus the sum of log s.
+    block, x = make("factor out, conditional")
+    plain, _ = make("factor out, conditional")
+    plain.given = None
+    (z, log_det), (before, same) = block(x), plain(x)
+    mean, raw = block.given(x[:, :2]).chunk(2, 1)
+    density = torch.distributions.Normal(mean, (3 * torch.tanh(raw / 3)).exp())
+    found = torch.distributions.Normal(0.0, 1.0).log_prob(z[:, 32:]).sum(1) + log_det - same
+    assert torch.allclose(found, density.log_prob(x[:, 2:]).flatten(1).sum(1))
+    assert torch.equal(z[:, :32], before[:, :32])
+    with pytest.raises(UsageError, match="this network factors nothing out"):
+        b.fc(VECTOR, 2).condition()
+
+
+def test_normalised_logits_follow_the_batch_in_training_and_stand_still_afterwards():
+    layer, x = b.LogitNorm(2), 3 * torch.randn(50, 5) + 1
+    z, log_det = layer.train()(x)
+    assert z[:, :2].mean(0).abs().max() < 1e-5
+    assert torch.equal(z[:, 2:], x[:, 2:])
+    # The deviation of the batch is divided by: minus its logarithm, for each of the two.
+    expected = -float(x[:, :2].std(0, correction=0).log().sum())
+    assert log_det[0].item() == pytest.approx(expected, abs=1e-4)
+    # Running averages keep 0.9 of themselves.
+    assert torch.allclose(layer.norm.running_mean, 0.1 * x[:, :2].mean(0))
+    with pytest.raises(UsageError, match=r"training mode: norm \(BatchNorm1d\)"):
+        layer.inverse(z)
+    with pytest.raises(UsageError, match="batch_size must be at least 2"):
+        layer(x[:1])
+    layer.eval()
+    assert (layer.inverse(layer(x)[0]) - x).abs().max() < 1e-5
+    assert torch.equal(layer(x[:1])[0], layer(x)[0][:1])

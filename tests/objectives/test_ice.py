@@ -148,7 +148,9 @@ def test_the_reversed_gradient_is_that_of_the_other_sign():
     assert x.grad.tolist() == [-0.75] * 4
 
 
-@pytest.mark.parametrize("options", [{"reversal": True}, {"cap": True, "reversal": True}, {"low_memory": True}])
+@pytest.mark.parametrize(
+    "options", [{"reversal": True}, {"cap": True, "reversal": True}, {"low_memory": True}, {"logit_norm": True}]
+)
 def test_variants_resume_to_the_same_bytes(options, tmp_path):
     data = from_vectors(batch().images.numpy(), labels=batch().labels.numpy())
     objective = ICE(**SMALL, **options)
@@ -247,3 +249,22 @@ def test_one_set_of_classes_at_a_time():
     problem = Problem((8, 8, 1), 9, factor_sizes=(3, 3), factor_names=("x", "y"))
     with pytest.raises(UsageError, match=r"factor must be a single one, got 'x\+y'"):
         FiRevNetObjective(factor="x+y").build(problem, torch.Generator())
+
+
+def test_conditional_priors_and_normalised_logits_resume_and_come_back(tmp_path):
+    data = load("digits8")
+    objective = ICE(net="conv:stages=2,blocks=1,width=8", conditional_prior=True, logit_norm=True)
+    for folder, stops in (("parts", (2, 5)), ("whole", (5,))):
+        for steps in stops:
+            run = unbraid.train(objective, data, out=tmp_path / folder, steps=steps, batch_size=16, progress="none")
+    a, c = ((tmp_path / folder / "checkpoint.safetensors").read_bytes() for folder in ("parts", "whole"))
+    assert a == c
+    images = data.images(np.arange(30))
+    codes = run.encode(images)
+    assert run.predict(images) == pytest.approx(codes[:, :10])
+    assert np.abs(run.invert(codes) - images / 255).max() < 1e-4
+    moved = [weights for name, weights in run.model.named_parameters() if "given" in name]
+    assert len(moved) == 2
+    assert all(weights.any() for weights in moved)  # they began at zero
+    with pytest.raises(UsageError, match="factors nothing out"):
+        unbraid.train(ICE(net="fc", conditional_prior=True), data, out=tmp_path / "fc", steps=1, progress="none")

@@ -97,6 +97,9 @@ def outputs(run, images):
     if run.can("infer"):
         found["infer"] = run.infer(images)
         assert found["infer"].shape == (len(images), run.objective.latents)
+    if run.can("invert"):
+        found["invert"] = run.invert(found["encode"])
+        assert found["invert"] == pytest.approx(images / 255, abs=1e-3)
     if run.can("predict"):
         found["predict"] = run.predict(images)
         assert len(found["predict"]) == len(images)

@@ -22,6 +22,7 @@ from unbraid.cli.invariance import (
     invariance_metamers,
     invariance_nuisance,
     invariance_planes,
+    invariance_report,
     invariance_theorem,
 )
 from unbraid.cli.listing import (
@@ -79,7 +80,7 @@ GROUPS = {
     "data": "Data sets: list, show, get, transitions.",
     "evolve": "Populations that copy their best members, alone or recursively: run, status, compare.",
     "generalize": "Which factors models know outside their training images: run, report, table, show.",
-    "invariance": "What bijective classifiers ignore: metamers, interpolate, planes, nuisance, theorem.",
+    "invariance": "What bijective classifiers ignore: metamers, interpolate, planes, nuisance, theorem, report.",
     "list": "What there is by name, plugins included: objectives, nets, data, metrics, measures and more.",
     "robustness": "What classifiers bear that training did not show: corruptions, noise, adversarial, attack.",
     "study": "Many runs as one experiment: run, status, report.",
@@ -107,6 +108,7 @@ def commands() -> Tree:
             "planes": invariance_planes,
             "nuisance": invariance_nuisance,
             "theorem": invariance_theorem,
+            "report": invariance_report,
         },
         "report": report_command,
         "robustness": {

@@ -1,4 +1,4 @@
-"""unbraid invariance metamers | interpolate | planes | nuisance | theorem"""
+"""unbraid invariance metamers | interpolate | planes | nuisance | theorem | report"""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from tyro.conf import Positional, arg
 
 from unbraid.cli.early import check_data, check_folder
+from unbraid.cli.robustness import Runs, check_runs, command_line, each_answer, open_runs, plain, run_names
 from unbraid.errors import UsageError
 
 if TYPE_CHECKING:
@@ -23,14 +24,13 @@ __all__ = [
     "invariance_metamers",
     "invariance_nuisance",
     "invariance_planes",
+    "invariance_report",
     "invariance_theorem",
 ]
 
 RunFolder = Positional[Annotated[Path, arg(metavar="RUN")]]
 Name = Annotated[str | None, arg(metavar="NAME")]
 Oracle = Annotated[Path | None, arg(metavar="RUN")]
-PAIRS = 32
-"""So many points of the inner sphere are tried for a metamer on the outer one."""
 
 
 def invariance_metamers(
@@ -123,31 +123,15 @@ def invariance_planes(
         out: The picture.
         json: Print the result as JSON.
     """
-    opened, dataset, x, labels = _inputs(run, data, 2000, seed)
-    from unbraid import invariance
+    opened, dataset = _opened(run, data)
+    from unbraid.invariance import sphere_planes, unlike_published
     from unbraid.report import draw_decisions
 
-    radii = _radii(dataset)
-    if radii is None:
-        raise UsageError(f"planes are those of spheres, and {run} is asked about {dataset.name}; --data spheres:...")
-    inner, outer = x[labels == 0], x[labels == 1]
-    pairs = min(PAIRS, len(inner), len(outer))
-    found = invariance.on_sphere_metamer(opened, inner[:pairs], outer[:pairs], radii[1])
-    if not found.found.any():
-        raise UsageError(
-            f"of {pairs} points of the inner sphere none has a metamer on the outer one, radius {radii[1]:g}, towards "
-            f"its donor; try another --seed, or a run that was trained longer than {run}"
-        )
-    place = int(found.found.double().argmax())
-    left = invariance.train_nuisance(opened, *_halves(x, labels), width=200, steps=500, seed=seed)
-    ends = {"two random points": (inner[0], outer[1]), "a point and its metamer": (inner[place], found.x[place])}
-    planes = [invariance.decision_plane(opened, *pair, radii=radii, nuisance=left) for pair in ends.values()]
-    draw_decisions(planes, list(ends), out)
-    stats = {
-        title: {name: asdict(each) for name, each in plane.stats.items()}
-        for title, plane in zip(ends, planes, strict=True)
-    }
-    _show({"picture": str(out), **stats}, json)
+    planes = sphere_planes(opened, dataset, seed=seed)
+    draw_decisions(list(planes.values()), list(planes), out)
+    stats = {title: {name: asdict(each) for name, each in plane.stats.items()} for title, plane in planes.items()}
+    note = unlike_published(planes)
+    _show({"picture": str(out), **stats, **({"note": note} if note else {})}, json)
 
 
 def invariance_nuisance(
@@ -179,8 +163,8 @@ def invariance_nuisance(
     opened, _, x, labels = _inputs(run, data, images, seed)
     from unbraid import invariance
 
-    other = None if test is None else _drawn(opened, opened.data(test), images, seed)
-    parts = _halves(x, labels) if other is None else (x, labels, *other)
+    other = None if test is None else invariance.draw_inputs(opened, opened.data(test), images, seed)
+    parts = invariance.halves(x, labels) if other is None else (x, labels, *other)
     left = invariance.train_nuisance(opened, *parts, width=width, depth=depth, steps=steps, seed=seed)
     names = ("train_error", "test_error", "chance", "information", "entropy")
     _show({name: getattr(left, name) for name in names}, json)
@@ -225,39 +209,103 @@ def invariance_theorem(
     print(json_module.dumps({"before": asdict(found.before), "after": asdict(found.after), **facts}))
 
 
+def invariance_report(
+    runs: Runs,
+    *,
+    data: Name = None,
+    train: int = 20_000,
+    images: int = 10_000,
+    metamers: int = 1000,
+    proxy: Oracle = None,
+    shown: int = 12,
+    steps: int = 7,
+    seed: int = 0,
+    out: Path = Path("invariance"),
+    again: bool = False,
+    json: bool = False,
+) -> None:
+    """A page about what runs ignore: errors with and without logits, information, metamers, the ways to them, planes.
+
+    Numbers are those of `unbraid evaluate RUN --measures invariance` and stored with the runs.
+
+    Start: `unbraid invariance report runs/ce runs/ice --data mnist:split=test`.
+
+    Args:
+        runs: Runs of firevnet or ice on the same kind of data.
+        data: Another data set than the first was trained on, such as mnist:split=test.
+        train: At most so many images of its own data that the nuisance classifier of a run learns from.
+        images: At most so many images that it is judged on.
+        metamers: So many of them get the nuisance of another class.
+        proxy: A run that says what metamers show (otherwise a small network is trained for it).
+        shown: Metamers that are shown of each run.
+        steps: Images on the way to each.
+        seed: Which images, donors and weights.
+        out: Folder of the page report.html.
+        again: Measure anew what is stored.
+        json: Print the result as JSON.
+    """
+    check_runs([*runs, *([] if proxy is None else [proxy])], data)
+    if shown < 2 or steps < 2:
+        raise UsageError(f"shown and steps must be at least 2, got {shown} and {steps}")
+    from unbraid.invariance import Invariance, radii_of, show_metamers, sphere_planes, unlike_published
+
+    asked = Invariance(train=train, images=images, metamers=metamers, proxy="" if proxy is None else str(proxy))
+    opened, dataset, notes = open_runs(runs, data)
+    answers = each_answer(opened, dataset, asked, seed, again, json)
+    from unbraid.report import Looked
+    from unbraid.report import invariance_report as page_of
+    from unbraid.report.robustness import write_page
+
+    names = run_names(runs)
+    found = [
+        Looked(
+            names[path],
+            run.objective.title,
+            answers[path].rows[0][1],
+            show_metamers(run, dataset, count=shown, steps=steps, seed=seed) if dataset.has_pictures else None,
+            {} if radii_of(dataset) is None else sphere_planes(run, dataset, seed=seed),
+        )
+        for path, run in opened.items()
+    ]
+    notes += [text for one in found if (text := unlike_published(one.planes))]
+    page = write_page(page_of(found, dataset, notes=notes, made_by=command_line("invariance report")), out)
+    if json:
+        models = {one.name: {name: plain(one[name]) for name in one.scores} for one in found}
+        print(json_module.dumps({"report": str(page), "data": dataset.name, "models": models}))
+        return
+    for one in found:
+        print(
+            f"{one.name}: {one['logit_test_error']:.2%} wrong by logits, {one['nuisance_test_error']:.2%} by all else "
+            f"(chance {one['chance_error']:.0%}); metamers show the class of their logits in "
+            f"{one['metamer_as_logits']:.0%}, of their donor in {one['metamer_as_donor']:.0%}"
+        )
+    print(f"wrote {page}")
+
+
 def _inputs(path: Path, data: str | None, images: int, seed: int) -> tuple[Run, Dataset, Tensor, Tensor]:
     """The run, its data, and inputs with true classes as its bijection sees them."""
-    check_folder(path, "run")
-    check_data(data)
     if images < 2:
         raise UsageError(f"images must be at least 2, one to give and one to take, got {images}")
+    run, dataset = _opened(path, data)
+    from unbraid.invariance import draw_inputs
+
+    return run, dataset, *draw_inputs(run, dataset, images, seed)
+
+
+def _opened(path: Path, data: str | None) -> tuple[Run, Dataset]:
+    check_folder(path, "run")
+    check_data(data)
     from unbraid.invariance import as_bijective
     from unbraid.training import open_run
 
     run = open_run(path)
     as_bijective(run)
-    dataset = run.data(data)
-    return run, dataset, *_drawn(run, dataset, images, seed)
-
-
-def _drawn(run: Run, dataset: Dataset, images: int, seed: int) -> tuple[Tensor, Tensor]:
-    import torch
-
-    from unbraid.evaluation import draw_images, true_classes
-    from unbraid.invariance import to_inputs
-
-    index = draw_images(dataset, images, seed)
-    return to_inputs(run, dataset.images(index)), torch.as_tensor(true_classes(run, dataset, index))
-
-
-def _halves(x: Tensor, labels: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Every other sample to train on and to judge by: data sets are in order, halves of them would differ."""
-    return x[::2], labels[::2], x[1::2], labels[1::2]
+    return run, run.data(data)
 
 
 def _oracle(run: Run, dataset: Dataset, path: Path | None) -> Any:
     """Who says the true class of inputs: another run on pictures of them, or geometry; ``None`` where nobody does."""
-    from unbraid.invariance import sphere_oracle, to_pictures
+    from unbraid.invariance import radii_of, sphere_oracle, to_pictures
 
     if path is not None:
         check_folder(path, "run")
@@ -267,13 +315,8 @@ def _oracle(run: Run, dataset: Dataset, path: Path | None) -> Any:
 
         other = open_run(path)
         return lambda x: torch.as_tensor(other.predict(to_pictures(run, x)))
-    radii = _radii(dataset)
+    radii = radii_of(dataset)
     return None if radii is None else sphere_oracle(radii)
-
-
-def _radii(dataset: Dataset) -> tuple[float, float] | None:
-    radius = getattr(dataset, "radius", None)
-    return None if dataset.name != "spheres" or radius is None else (1.0, float(radius))
 
 
 def _show(result: dict[str, Any], json: bool) -> None:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 __all__ = [
     "Runs",
     "check_runs",
+    "command_line",
+    "each_answer",
     "open_runs",
     "plain",
     "robustness_adversarial",
@@ -96,7 +98,7 @@ def robustness_corruptions(
         for path, run in opened.items()
     }
     text = corruption_page(
-        tables, dataset, classes, reference=base, seed=seed, notes=notes, made_by=_command("corruptions")
+        tables, dataset, classes, reference=base, seed=seed, notes=notes, made_by=command_line("robustness corruptions")
     )
     page = write_page(text, out)
     if not json:
@@ -161,7 +163,7 @@ def robustness_noise(
     opened, dataset, notes = open_runs(runs, data)
     from unbraid.report.robustness import noise_page, write_page
 
-    answers = _each(opened, dataset, asked, seed, again, json)
+    answers = each_answer(opened, dataset, asked, seed, again, json)
     names = run_names(runs)
     columns = ["model", "noise", "median L2", "from", "to", "wrong without %", "never wrong %"]
     rows: list[list[Any]] = []
@@ -181,7 +183,7 @@ def robustness_noise(
             rows.append([names[path], kind, float(score), float(low), float(high), *shares])
             distances[kind][names[path]] = score.parts["distances"]
     fallen = _fallen(opened, dataset, names, distances, images, seed)
-    made_by, erased = _command("noise"), missed > 0.5
+    made_by, erased = command_line("robustness noise"), missed > 0.5
     text = noise_page(distances, rows, columns, dataset, fallen=fallen, erased=erased, notes=notes, made_by=made_by)
     page = write_page(text, out)
     if json:
@@ -268,7 +270,7 @@ def robustness_adversarial(
     rows: list[list[Any]] = []
     minimal: dict[str, Any] = {}
     for one in asked:
-        for path, answer in _each(opened, dataset, one, seed, again, json).items():
+        for path, answer in each_answer(opened, dataset, one, seed, again, json).items():
             ((_, scores),) = answer.rows
             score = scores["adversarial_accuracy"]
             low, high = score.parts["interval"]
@@ -276,7 +278,9 @@ def robustness_adversarial(
             rows.append([names[path], one.norm, one.eps, *shares, int(score.settings["images"])])
             if one.norm == "l2":
                 minimal[names[path]] = score.parts["distances"]
-    text = adversarial_page(rows, columns, minimal, dataset, notes=notes, made_by=_command("adversarial"))
+    text = adversarial_page(
+        rows, columns, minimal, dataset, notes=notes, made_by=command_line("robustness adversarial")
+    )
     page = write_page(text, out)
     if json:
         keys = ["model", "norm", "eps", "clean_percent", "accuracy_percent", "low", "high", "images"]
@@ -316,7 +320,9 @@ def open_runs(folders: Sequence[Path], data: str | None) -> tuple[dict[Path, Run
     return opened, dataset, notes
 
 
-def _each(opened: dict[Path, Run], data: Dataset, asked: Any, seed: int, again: bool, quiet: bool) -> dict[Path, Any]:
+def each_answer(
+    opened: dict[Path, Run], data: Dataset, asked: Any, seed: int, again: bool, quiet: bool
+) -> dict[Path, Any]:
     """The answer of each run; those that cannot be asked are refused."""
     from unbraid.evaluation import measure
 
@@ -373,8 +379,9 @@ def _tell(page: Path, notes: Sequence[str]) -> None:
     print(f"wrote {page} ({page.stat().st_size / 1e6:.1f} MB): open it in a browser")
 
 
-def _command(what: str) -> str:
-    words = sys.argv[1:] if sys.argv[1:2] == ["robustness"] else ["robustness", what, "RUN..."]
+def command_line(what: str) -> str:
+    """The command that was given, or, where a program called its function, one such as ``robustness noise RUN...``."""
+    words = sys.argv[1:] if sys.argv[1:2] == what.split()[:1] else [*what.split(), "RUN..."]
     return shlex.join(["unbraid", *words]).replace("'RUN...'", "RUN...")
 
 

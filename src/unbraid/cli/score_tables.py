@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 __all__ = ["print_head", "print_kept", "print_metrics", "print_rows", "print_scores", "print_summary"]
 
+ACROSS = 8
+"""More numbers than these stand below each other."""
+
 
 def print_head(run: Run, dataset: ImageDataset) -> None:
     """What was measured, and on what."""
@@ -32,6 +35,14 @@ def print_rows(answer: Measured) -> None:
     conditions = dict.fromkeys(key for condition, _ in answer.rows for key in condition)
     names = dict.fromkeys(name for _, scores in answer.rows for name in scores)
     table = Table(box=None, pad_edge=False, header_style="bold", title=answer.measure.title, title_justify="left")
+    console = Console()
+    console.print()
+    if not conditions and len(names) > ACROSS:
+        table.show_header = False
+        for name in names:
+            table.add_row(title(name), *(f"{float(scores[name]):.4g}" for _, scores in answer.rows))
+        console.print(table)
+        return
     for key in conditions:
         table.add_column(key)
     for name in names:
@@ -39,8 +50,6 @@ def print_rows(answer: Measured) -> None:
     for condition, scores in answer.rows:
         cells = [str(condition.get(key, "")) for key in conditions]
         table.add_row(*cells, *(f"{float(scores[name]):.4g}" if name in scores else "-" for name in names))
-    console = Console()
-    console.print()
     console.print(table)
 
 

@@ -79,6 +79,10 @@ class Measure:
         """Classes and functions that compute it, by name: the source of own ones is a part of what was asked."""
         return {self.name: type(self)}
 
+    def reads(self) -> Mapping[str, Any]:
+        """What else the answer rests on, by name, as plain values: the weights of another run that it names."""
+        return {}
+
     def rows(self, run: Run, data: ImageDataset, seed: int) -> Iterator[Row]:
         """Yield a condition and what was measured under it, by name.
 

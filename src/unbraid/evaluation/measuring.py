@@ -207,7 +207,8 @@ class _Store:
             "settings": settings_of(asked),
             **self.about,
         }
-        return {**about, "sources": sources} if sources else about
+        more = {"sources": sources, "reads": dict(asked.reads())}
+        return {**about, **{key: found for key, found in more.items() if found}}
 
     def path(self, asked: Measure, suffix: str = ".json") -> Path:
         text = json.dumps(self.record(asked), sort_keys=True, default=str)

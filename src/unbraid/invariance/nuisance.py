@@ -16,7 +16,17 @@ from unbraid.errors import UsageError
 from unbraid.invariance.bijective import as_bijective, outputs_of
 from unbraid.nets import build_predictor
 
-__all__ = ["NuisanceClassifier", "Reader", "label_entropy", "mi_lower_bound", "train_nuisance", "train_reader"]
+__all__ = [
+    "NuisanceClassifier",
+    "Reader",
+    "error_of",
+    "information_of",
+    "judge_reader",
+    "label_entropy",
+    "mi_lower_bound",
+    "train_nuisance",
+    "train_reader",
+]
 
 HELD_OUT = 10
 """One of so many training samples decides which weights are kept."""
@@ -35,8 +45,17 @@ def mi_lower_bound(classifier: Callable[[Tensor], Tensor], z: Tensor, labels: Te
     classifier makes it loose, never wrong, apart from the chance of which samples were drawn.
     """
     with torch.no_grad():
-        scores = classifier(z)
+        return information_of(classifier(z), labels)
+
+
+def information_of(scores: Tensor, labels: Tensor) -> float:
+    """The same bound from class scores ``[n, C]``: of logits, how much their own softmax tells of the class."""
     return max(0.0, label_entropy(labels) - F.cross_entropy(scores.double(), labels).item())
+
+
+def error_of(scores: Tensor, labels: Tensor) -> float:
+    """Share of samples whose class does not have the highest score."""
+    return float((scores.argmax(1) != labels).double().mean())
 
 
 class Reader(nn.Module):
@@ -44,6 +63,8 @@ class Reader(nn.Module):
 
     mean: Tensor
     std: Tensor
+    steps: int = 0
+    """After how many updates it was as it is: those that did best."""
 
     def __init__(
         self, z: Tensor, classes: int, *, width: int, depth: int, standardise: bool, generator: torch.Generator
@@ -70,9 +91,13 @@ def train_reader(
     learning_rate: float = 1e-3,
     standardise: bool = False,
     classes: int = 2,
+    patience: int | None = None,
     seed: int = 0,
 ) -> Reader:
     """A classifier of vectors ``[n, d]`` by Adam; the weights that do best on a tenth of the samples are kept.
+
+    That tenth is looked at every hundred steps. Training ends after ``steps``, or when ``patience`` looks in a row
+    showed nothing better.
 
     ``standardise`` brings each number to mean 0 and deviation 1 first. It is as right on data, and learns faster where
     scales differ; away from the data it decides otherwise: on spheres it errs in planes where a plain one does not.
@@ -89,7 +114,7 @@ def train_reader(
     reader = Reader(z[train], classes, width=width, depth=depth, standardise=standardise, generator=generator)
     optimizer = torch.optim.Adam(reader.net.parameters(), lr=learning_rate)
     every = max(1, min(100, steps // 10))
-    best, weights = math.inf, copy.deepcopy(reader.state_dict())
+    best, weights, since = math.inf, copy.deepcopy(reader.state_dict()), 0
     for step in range(steps):
         rows = train[torch.randint(len(train), (batch_size,), generator=generator)]
         optimizer.zero_grad()
@@ -98,8 +123,11 @@ def train_reader(
         if (step + 1) % every == 0 or step + 1 == steps:
             with torch.no_grad():
                 loss = F.cross_entropy(reader(z[kept]), labels[kept]).item()
+            since += 1
             if loss < best:
-                best, weights = loss, copy.deepcopy(reader.state_dict())
+                best, weights, since, reader.steps = loss, copy.deepcopy(reader.state_dict()), 0, step + 1
+            if since == patience:
+                break
     reader.load_state_dict(weights)
     return reader.eval().requires_grad_(False)
 
@@ -141,18 +169,21 @@ def train_nuisance(
     flow = as_bijective(net, classes)
     train, test = (flow.split(outputs_of(flow, points))[1] for points in (x, test_x))
     known = 1 + int(max(labels.max(), test_labels.max()))
-    reader = train_reader(train, labels, classes=known, **options)
+    return judge_reader(train_reader(train, labels, classes=known, **options), train, labels, test, test_labels)
+
+
+@torch.no_grad()
+def judge_reader(
+    reader: Reader, nuisance: Tensor, labels: Tensor, test_nuisance: Tensor, test_labels: Tensor
+) -> NuisanceClassifier:
+    """How a trained reader does on the outputs it was trained on, and on others."""
     counts = torch.bincount(test_labels)
+    scores = reader(test_nuisance)
     return NuisanceClassifier(
         reader,
-        train_error=_error(reader, train, labels),
-        test_error=_error(reader, test, test_labels),
-        information=mi_lower_bound(reader, test, test_labels),
+        train_error=error_of(reader(nuisance), labels),
+        test_error=error_of(scores, test_labels),
+        information=information_of(scores, test_labels),
         entropy=label_entropy(test_labels),
         chance=1 - float(counts.max()) / len(test_labels),
     )
-
-
-def _error(reader: Reader, z: Tensor, labels: Tensor) -> float:
-    with torch.no_grad():
-        return float((reader(z).argmax(1) != labels).double().mean())

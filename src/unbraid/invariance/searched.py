@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -51,16 +50,20 @@ def search_metamers(
     """Inputs that look like the donors and have the outputs of x, for any differentiable classifier or encoder.
 
     Adam, from the donors on, makes |f(x') - f(x)|^2 small, each sample by the scale of its own gap at the start.
-    ``pull`` weighs the squared distance to the donor against it, and ``bounds`` clip (``None`` for vectors). The point
-    with the smallest gap is kept. What is not found may exist all the same: this is a search, where
-    :func:`metamers` of a bijection is exact.
+    ``pull`` weighs the squared distance to the donor against it, and ``bounds`` clip (``None`` for vectors). Of the
+    points on the way whose gap is within the ``tolerance`` the nearest to the donor is kept, and where there is none
+    that with the smallest gap. What is not found may exist all the same: this is a search, where :func:`metamers` of a
+    bijection is exact.
 
     ``function`` gives outputs ``[n, k]`` through which gradients flow, as ``Run.classifier()`` does.
     """
     if x.shape != donors.shape or x.ndim < 2:
         raise UsageError(f"x and donors must be inputs of one shape, got {list(x.shape)} and {list(donors.shape)}")
-    if steps < 1 or not rate > 0 or pull < 0:
-        raise UsageError(f"steps and rate must be positive and pull not negative, got {steps}, {rate} and {pull}")
+    if steps < 1 or not rate > 0 or pull < 0 or not tolerance > 0:
+        raise UsageError(
+            f"steps, rate and tolerance must be positive and pull not negative, got {steps}, {rate}, {tolerance} and "
+            f"{pull}"
+        )
     module = function if isinstance(function, nn.Module) else None
     with looked_at(module), torch.enable_grad():
         target, begin = (_outputs(function, points.detach()).detach() for points in (x, donors))
@@ -68,7 +71,7 @@ def search_metamers(
         reach = (x - donors).flatten(1).norm(dim=1).clamp_min(1e-12)
         points = donors.detach().clone().requires_grad_()
         optimizer = torch.optim.Adam([points], lr=rate)
-        best, nearest = torch.ones_like(scale), donors.detach().clone()
+        best = _Kept(donors.detach().clone(), torch.ones_like(scale), torch.zeros_like(scale))
         for _ in range(steps):
             gap = (_outputs(function, points) - target).norm(dim=1) / scale
             away = (points - donors).flatten(1).norm(dim=1).square() / reach.square()
@@ -77,19 +80,31 @@ def search_metamers(
             if bounds is not None:
                 with torch.no_grad():
                     points.clamp_(*bounds)
-            best, nearest = _better(function, points, target, scale, best, nearest)
-    moved = (nearest - donors).flatten(1).norm(dim=1) / reach
-    return Searched(nearest, best, moved, best <= tolerance)
+            with torch.no_grad():
+                gap = (_outputs(function, points) - target).norm(dim=1) / scale
+                moved = (points - donors).flatten(1).norm(dim=1) / reach
+                best = best.or_better(_Kept(points.detach(), gap, moved), tolerance)
+    return Searched(best.x, best.gap, best.moved, best.gap <= tolerance)
 
 
-def _better(
-    function: Any, points: Tensor, target: Tensor, scale: Tensor, best: Tensor, nearest: Tensor
-) -> tuple[Tensor, Tensor]:
-    with torch.no_grad():
-        gap = (_outputs(function, points) - target).norm(dim=1) / scale
-        wins = gap < best
-        chosen = wins.view(-1, *[1] * (points.ndim - 1))
-        return torch.where(wins, gap, best), torch.where(chosen, points, nearest)
+@dataclass(frozen=True)
+class _Kept:
+    """The best points so far."""
+
+    x: Tensor
+    gap: Tensor
+    moved: Tensor
+
+    def or_better(self, other: _Kept, tolerance: float) -> _Kept:
+        """Of each sample the nearer of two that are metamers, one that is before one that is not, the smaller gap."""
+        found, new = self.gap <= tolerance, other.gap <= tolerance
+        wins = torch.where(found & new, other.moved < self.moved, new | (~found & (other.gap < self.gap)))
+        chosen = wins.view(-1, *[1] * (self.x.ndim - 1))
+        return _Kept(
+            torch.where(chosen, other.x, self.x),
+            torch.where(wins, other.gap, self.gap),
+            torch.where(wins, other.moved, self.moved),
+        )
 
 
 def _outputs(function: Callable[[Tensor], Tensor], points: Tensor) -> Tensor:

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from unbraid.errors import UsageError
 from unbraid.invariance.definitions import Function, classes_of
-from unbraid.invariance.metamers import metamers
+from unbraid.invariance.metameric import metamers
 from unbraid.invariance.spheres import shift_last_coordinate
 
 __all__ = ["last_coordinate_shift", "metameric_shift", "noise_shift", "reweighting_shift"]

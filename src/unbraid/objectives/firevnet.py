@@ -55,6 +55,11 @@ class FiRevNetObjective(Objective):
     low_memory: bool = False
     """Compute activations again from outputs instead of keeping them: the memory of one block, three times the work."""
 
+    logit_norm: bool = False
+    """Normalise each logit over the batch, by running averages afterwards, as the published code may."""
+    conditional_prior: bool = False
+    """Let the density of numbers that are factored out between stages depend on those that are kept."""
+
     def __post_init__(self) -> None:
         check_positive(self, "learning_rate", "drop_by")
         check_not_negative(self, "weight_decay", "w_mle")
@@ -78,6 +83,10 @@ class FiRevNetObjective(Objective):
 
         (task,) = self.tasks(problem)
         model = build_model(self.net, problem, task.size, generator)
+        if self.conditional_prior:
+            model.net.condition()
+        if self.logit_norm:
+            model.net.normalise_logits()
         model.net.low_memory(self.low_memory)
         return model
 
@@ -135,9 +144,12 @@ class FiRevNetObjective(Objective):
             )
         return model.outputs(images)[0]
 
-    def decode(self, model: BijectiveModel, codes: Tensor) -> Tensor:
+    def invert(self, model: BijectiveModel, outputs: Tensor) -> Tensor:
         """The images that have these outputs, by the exact inverse; their values may lie outside of [0, 1]."""
-        return model.grid.back(model.net.inverse(codes))
+        return model.grid.back(model.net.inverse(outputs))
+
+    def decode(self, model: BijectiveModel, codes: Tensor) -> Tensor:
+        return self.invert(model, codes)
 
     def predict(self, model: BijectiveModel, images: Tensor) -> Tensor:
         return model.net.split(model.outputs(images)[0])[0]

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from unbraid.report.invariance import draw_decisions as draw_decisions
     from unbraid.report.invariance import interpolation_sheet as interpolation_sheet
     from unbraid.report.invariance import metamer_sheet as metamer_sheet
+    from unbraid.report.invariance_page import Looked as Looked
+    from unbraid.report.invariance_page import invariance_report as invariance_report
     from unbraid.report.matrix import save_matrices as save_matrices
     from unbraid.report.sheet import contact_sheet as contact_sheet
     from unbraid.report.split_picture import draw_split as draw_split
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from unbraid.report.traversal import traverse as traverse
 
 _HOMES = {
+    "Looked": "invariance_page",
     "contact_sheet": "sheet",
     "corruption_sheet": "corruptions",
     "draw_decisions": "invariance",
@@ -41,6 +44,7 @@ _HOMES = {
     "draw_tree": "evolution",
     "film": "transitions",
     "interpolation_sheet": "invariance",
+    "invariance_report": "invariance_page",
     "metamer_sheet": "invariance",
     "pair_sheet": "transitions",
     "save_animation": "traversal",

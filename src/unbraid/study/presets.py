@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from unbraid.study.presets_invariance import INVARIANCE_PRESETS
 from unbraid.study.presets_noise import NOISE_PRESETS
 
 __all__ = ["PRESETS"]
@@ -189,5 +190,6 @@ PRESETS: dict[str, str] = {
     "slow-paper": SLOW_PAPER,
     "slow-control": SLOW_CONTROL,
     **NOISE_PRESETS,
+    **INVARIANCE_PRESETS,
 }
 """Study files by name."""

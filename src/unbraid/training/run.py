@@ -265,9 +265,7 @@ class Run:
 
     def decode(self, codes: np.ndarray, *, batch_size: int = 256) -> np.ndarray:
         """uint8 images ``[n, h, w, c]`` of codes ``[n, d]``."""
-        rows = np.asarray(codes, dtype=np.float32)
-        if rows.ndim != 2:
-            raise UsageError(f"codes must be [n, d], got shape {rows.shape}")
+        rows = _rows_of(codes, "codes")
         width = getattr(self.objective, "latents", rows.shape[1])
         if rows.shape[1] != width:
             raise UsageError(f"codes must have {width} columns, one per latent of this run, got {rows.shape[1]}")
@@ -277,6 +275,20 @@ class Run:
             return numerics.to_array(found)
 
         return numerics.in_batches(decode, rows, batch_size, self.device)
+
+    def invert(self, outputs: np.ndarray, *, batch_size: int = 256) -> np.ndarray:
+        """Images ``[n, h, w, c]``, or vectors, that a one-to-one model maps to ``outputs`` ``[n, d]``, as ``encode``.
+
+        They are floats, not rounded to bytes and not clipped: those of images as they are lie in [0, 1], those of
+        metamers need not. Black margins that a network needed are cut off.
+        """
+        rows = _rows_of(outputs, "outputs")
+
+        def invert(part: np.ndarray) -> np.ndarray:
+            found = self.objective.invert(self.model, torch.as_tensor(part).to(self.device)).float()
+            return (found if found.ndim == 2 else found.permute(0, 2, 3, 1)).cpu().numpy()
+
+        return numerics.in_batches(invert, rows, batch_size, self.device)
 
     def _on_images(self, function: Callable[[Tensor], Any], images: np.ndarray, batch_size: int) -> Any:
         self._check(images)
@@ -315,6 +327,13 @@ class Run:
         options = ", ".join(f"{name}={value!r}" for name, value in objective["options"].items())
         made = f"{objective['name']}({options}) on {self.info['data']['name']}"
         return f"<Run {str(self.path)!r}: {made}, {self.info['status']} at step {self.info['step']}>"
+
+
+def _rows_of(given: np.ndarray, name: str) -> np.ndarray:
+    rows = np.asarray(given, dtype=np.float32)
+    if rows.ndim != 2 or not len(rows):
+        raise UsageError(f"{name} must be [n, d] with at least one row, got shape {rows.shape}")
+    return rows
 
 
 def open_run(path: str | Path, *, device: str = "auto") -> Run:

@@ -6,10 +6,11 @@ into this folder is found.
 
 from unbraid.nets.bijections.actnorm import ActNorm
 from unbraid.nets.bijections.architectures import conv, fc, imagenet
-from unbraid.nets.bijections.bijection import Bijection, Chain
+from unbraid.nets.bijections.bijection import Bijection, Chain, SameEverywhere
 from unbraid.nets.bijections.couplings import AdditiveCoupling, AffineCoupling, SwapCoupling
 from unbraid.nets.bijections.dct import DCT, dct_matrix
 from unbraid.nets.bijections.firevnet import Checked, FiRevNet
+from unbraid.nets.bijections.logit_norm import LogitNorm
 from unbraid.nets.bijections.mixing import InvertibleConv, Permutation
 from unbraid.nets.bijections.model import BijectiveModel, Grid, build_model
 from unbraid.nets.bijections.prior import LN2, DiagonalNormal, bits_per_dimension
@@ -33,8 +34,10 @@ __all__ = [
     "FiRevNet",
     "Grid",
     "InvertibleConv",
+    "LogitNorm",
     "Permutation",
     "ReadOut",
+    "SameEverywhere",
     "Squeeze",
     "SwapCoupling",
     "bits_per_dimension",

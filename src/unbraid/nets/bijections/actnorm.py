@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor, nn
 
 from unbraid.errors import UsageError
-from unbraid.nets.bijections.bijection import Bijection, pixels
+from unbraid.nets.bijections.bijection import SameEverywhere
 
 __all__ = ["ActNorm"]
 
@@ -14,7 +16,7 @@ SMALLEST = 1e-6
 """A channel that never changes is not scaled beyond the inverse of this."""
 
 
-class ActNorm(Bijection):
+class ActNorm(SameEverywhere):
     """y = (x + b) exp(a) per channel (Kingma & Dhariwal, 2018).
 
     The first batch in training sets b and a, so that every channel has mean 0 and standard deviation 1. Until then
@@ -29,13 +31,15 @@ class ActNorm(Bijection):
         self.log_scale = nn.Parameter(torch.zeros(channels))
         self.register_buffer("initialised", torch.tensor(False))
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+    def move(self, x: Tensor) -> Tensor:
         if self.training and not self.initialised:
             self.initialise(x)
         self._check()
-        scale = _over(self.log_scale.exp(), x)
-        log_det = (pixels(x) * self.log_scale.sum()).expand(len(x))
-        return (x + _over(self.shift, x)) * scale, log_det
+        return (x + _over(self.shift, x)) * _over(self.log_scale.exp(), x)
+
+    @staticmethod
+    def log_dets(layers: Sequence[ActNorm]) -> Tensor:
+        return torch.cat([layer.log_scale for layer in layers]).sum()
 
     def undo(self, z: Tensor) -> Tensor:
         self._check()

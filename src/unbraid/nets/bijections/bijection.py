@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from unbraid.errors import UsageError
 
-__all__ = ["Bijection", "Chain", "depends_on_the_batch", "full_precision", "no_volume", "pixels"]
+__all__ = ["Bijection", "Chain", "SameEverywhere", "depends_on_the_batch", "full_precision", "no_volume", "pixels"]
 
 
 class Bijection(nn.Module):
@@ -37,6 +38,26 @@ class Bijection(nn.Module):
         return self.undo(z)
 
 
+class SameEverywhere(Bijection):
+    """A bijection of the channels of every position whose volume does not depend on the input.
+
+    A subclass defines ``move``, ``undo`` and ``log_dets``: chains of many of them compute all determinants at once.
+    """
+
+    def move(self, x: Tensor) -> Tensor:
+        """z without its log determinant."""
+        raise NotImplementedError(f"{type(self).__name__} does not define move(x) -> z")
+
+    @staticmethod
+    def log_dets(layers: Sequence[Any]) -> Tensor:
+        """Sum over layers of this kind of log abs det at one position."""
+        raise NotImplementedError("a layer that moves channels defines log_dets(layers)")
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        z = self.move(x)
+        return z, (pixels(x) * self.log_dets([self])).expand(len(x))
+
+
 class Chain(Bijection):
     """Bijections one after the other; their log determinants add up.
 
@@ -58,9 +79,16 @@ class Chain(Bijection):
 
             return run_again(self, x)
         total = no_volume(x)
+        alike: dict[tuple[type[SameEverywhere], int], list[SameEverywhere]] = {}
         for layer in self:
-            x, log_det = layer(x)
-            total = total + log_det
+            if isinstance(layer, SameEverywhere):
+                alike.setdefault((type(layer), pixels(x)), []).append(layer)
+                x = layer.move(x)
+            else:
+                x, log_det = layer(x)
+                total = total + log_det
+        for (kind, places), layers in alike.items():
+            total = total + places * kind.log_dets(layers)
         return x, total
 
     def undo(self, z: Tensor) -> Tensor:

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from unbraid.errors import UsageError
 from unbraid.nets.bijections.bijection import Bijection, Chain
+from unbraid.nets.bijections.logit_norm import LogitNorm
 from unbraid.nets.bijections.shapes import FactorOut
 
 __all__ = ["Checked", "FiRevNet"]
@@ -39,6 +40,7 @@ class FiRevNet(Bijection):
         super().__init__()
         self.body, self.shape, self.classes = body, tuple(shape), classes
         self.size = math.prod(shape)
+        self.logit_norm: LogitNorm | None = None
         if not 1 <= classes < self.size:
             raise UsageError(
                 f"classes must be at least 1 and fewer than the {self.size} numbers of a sample, got {classes}"
@@ -62,7 +64,10 @@ class FiRevNet(Bijection):
         if tuple(x.shape[1:]) != self.shape:
             raise UsageError(f"x must be [n, {', '.join(map(str, self.shape))}], got {list(x.shape)}")
         z, log_det = self.body(x)
-        return z.flatten(1), log_det
+        if self.logit_norm is None:
+            return z.flatten(1), log_det
+        z, more = self.logit_norm(z.flatten(1))
+        return z, log_det + more
 
     def inverse(self, z: Tensor) -> Tensor:
         """The x ``[n, *shape]`` that is mapped to z ``[n, d]``."""
@@ -70,7 +75,7 @@ class FiRevNet(Bijection):
         return super().inverse(z)
 
     def undo(self, z: Tensor) -> Tensor:
-        return self.body.undo(z)
+        return self.body.undo(z if self.logit_norm is None else self.logit_norm.undo(z))
 
     def logits(self, x: Tensor) -> Tensor:
         """The semantic outputs alone, ``[n, classes]``."""
@@ -100,6 +105,23 @@ class FiRevNet(Bijection):
             jacobian = torch.autograd.functional.jacobian(lambda row: self(row.view(1, *self.shape))[0][0], x[0])
         found = torch.linalg.slogdet(jacobian.reshape(self.size, self.size).double())[1]
         return Checked(error, abs(float(found - log_det[0])))
+
+    def normalise_logits(self) -> FiRevNet:
+        """Read the logits out through a batch normalisation of each."""
+        self.logit_norm = LogitNorm(self.classes)
+        return self
+
+    def condition(self) -> FiRevNet:
+        """Emit what is factored out relative to what is kept: a conditional density of it."""
+        parts = [module for module in self.body.modules() if isinstance(module, FactorOut)]
+        if not parts:
+            raise UsageError(
+                "a conditional prior is one of what is factored out between stages, and this network factors nothing "
+                "out; take conv with at least two stages"
+            )
+        for part in parts:
+            part.condition()
+        return self
 
     def low_memory(self, on: bool = True) -> FiRevNet:
         """Let backward passes compute activations again from outputs instead of keeping them, or not."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import torch
@@ -9,14 +10,14 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from unbraid.errors import UsageError, unknown_name
-from unbraid.nets.bijections.bijection import Bijection, full_precision, no_volume, pixels
+from unbraid.nets.bijections.bijection import Bijection, SameEverywhere, full_precision, no_volume
 
 __all__ = ["KINDS", "InvertibleConv", "Permutation"]
 
 KINDS = ("slogdet", "plu")
 
 
-class InvertibleConv(Bijection):
+class InvertibleConv(SameEverywhere):
     """y = W x at every position, W at first a random rotation (Kingma & Dhariwal, 2018).
 
     ``kind`` is how W is kept: ``slogdet``, the plain matrix, whose determinant is computed, or ``plu``,
@@ -52,13 +53,19 @@ class InvertibleConv(Bijection):
         upper = self.upper.triu(1) + torch.diag(self.signs * self.log_sizes.exp())
         return self.order @ lower @ upper
 
-    def log_det(self) -> Tensor:
-        """log abs det W."""
-        return torch.linalg.slogdet(self.weight)[1] if self.kind == "slogdet" else self.log_sizes.sum()
+    @staticmethod
+    def log_dets(layers: Sequence[InvertibleConv]) -> Tensor:
+        alike: dict[int, list[Tensor]] = {}
+        sizes = [layer.log_sizes for layer in layers if layer.kind == "plu"]
+        for layer in layers:
+            if layer.kind == "slogdet":
+                alike.setdefault(len(layer.weight), []).append(layer.weight)
+        parts = [torch.linalg.slogdet(torch.stack(matrices))[1].sum() for matrices in alike.values()]
+        return torch.stack(parts + [each.sum() for each in sizes]).sum()
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+    def move(self, x: Tensor) -> Tensor:
         with full_precision(x):
-            return _apply(self.matrix(), x), (pixels(x) * self.log_det()).expand(len(x))
+            return _apply(self.matrix(), x)
 
     def undo(self, z: Tensor) -> Tensor:
         with full_precision(z):
@@ -94,4 +101,10 @@ class Permutation(Bijection):
 
 def _apply(matrix: Tensor, x: Tensor) -> Tensor:
     weights = matrix.to(x.dtype)
-    return F.linear(x, weights) if x.ndim == 2 else F.conv2d(x, weights[:, :, None, None])
+    if x.ndim == 2:
+        return F.linear(x, weights)
+    if x.device.type != "cpu":
+        return F.conv2d(x, weights[:, :, None, None])
+    # One product of all positions: torch's convolutions of few channels leave most of a CPU's lanes empty.
+    channels = x.transpose(0, 1)
+    return (weights @ channels.reshape(len(channels), -1)).view(-1, *channels.shape[1:]).transpose(0, 1)

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from typing import Literal
 
-from torch import nn
+import torch
+from torch import Tensor, nn
 
 from unbraid.errors import UsageError, unknown_name
+from unbraid.nets import stride2
+from unbraid.nets.bijections import _residual
 from unbraid.nets.layers import BatchNorm
 
 __all__ = ["NORMS", "conv_residual", "fc_residual"]
 
 NORMS = ("batch", "none")
+SHARE = 1.5
+"""Where nine planes of each channel are more than so many times the width, they are more work than a convolution."""
 
 
 def fc_residual(inputs: int, outputs: int, *, width: int = 128, depth: int = 2, zero: bool = True) -> nn.Sequential:
@@ -50,7 +55,28 @@ def conv_residual(
         layers += [*([BatchNorm(a)] if norm == "batch" else []), nn.ReLU(), conv]
     if zero:
         _zeroed(conv)
-    return nn.Sequential(*layers)
+    return ConvResidual(*layers)
+
+
+class ConvResidual(nn.Sequential):
+    """Layers one after the other; in training on the CPU, where they are as published, as matrix products."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        norms = [layer for layer in self if isinstance(layer, BatchNorm)]
+        convs = [layer for layer in self if isinstance(layer, nn.Conv2d)]
+        if stride2.use_fast_kernels(x) and _fits(x, norms, convs):
+            return _residual.residual(x, norms, convs)
+        y: Tensor = super().forward(x)
+        return y
+
+
+def _fits(x: Tensor, norms: list[BatchNorm], convs: list[nn.Conv2d]) -> bool:
+    """Whether the layers are those that ``_residual`` computes, and few channels are moved by way of many."""
+    few = 9 * max(convs[0].in_channels, convs[-1].out_channels) <= SHARE * convs[0].out_channels
+    whole = len(norms) == 3 and all(norm.affine and norm.running_mean is not None and norm.momentum for norm in norms)
+    plain = x.ndim == 4 and x.shape[1] == convs[0].in_channels and len(x) > 1
+    known = x.dtype == convs[0].weight.dtype == torch.float32
+    return few and whole and plain and known and [conv.kernel_size[0] for conv in convs] == [3, 1, 3]
 
 
 def _zeroed(layer: nn.Linear | nn.Conv2d) -> nn.Module:

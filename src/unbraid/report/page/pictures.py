@@ -10,9 +10,14 @@ import numpy as np
 
 from unbraid.report.page.axes import number
 from unbraid.report.page.markup import Html, tag
+from unbraid.report.page.svg import label, svg
+from unbraid.report.page.tables import scroll
 from unbraid.report.tiles import enlarge
 
-__all__ = ["pairs", "png", "strip"]
+__all__ = ["class_map", "image_rows", "pairs", "png", "strip"]
+
+MAP = ((11, 102, 179, 90), (194, 75, 0, 90))
+"""Two classes as red, green, blue and opacity: they show on light and on dark paper."""
 
 
 def png(image: np.ndarray) -> str:
@@ -71,3 +76,42 @@ def strip(images: np.ndarray, values: np.ndarray, name: str, aside: object, abou
         class_="walk",
         data_frames=count,
     )
+
+
+def image_rows(rows: Sequence[np.ndarray], labels: Sequence[str], about: str, *, apart: bool = False) -> Html:
+    """Rows of images ``[n, h, w, c]`` under each other, each with its label; ``apart`` sets the last one off."""
+    body = [
+        tag(
+            "tr",
+            tag("th", name, scope="row"),
+            [
+                tag("td", tag("img", src=png(image), alt=f"{name}, column {place}", class_="pixels"))
+                for place, image in enumerate(images, start=1)
+            ],
+            class_="apart" if apart and number == len(rows) - 1 else None,
+        )
+        for number, (images, name) in enumerate(zip(rows, labels, strict=True))
+    ]
+    return scroll(tag("table", tag("caption", about, class_="unseen"), tag("tbody", body), class_="images"), about)
+
+
+def class_map(
+    classes: np.ndarray, reach: float, radii: Sequence[float], points: np.ndarray, title: str, told: str
+) -> Html:
+    """Two classes on a square of a plane from -reach to reach, rows upwards, with circles around its middle."""
+    from PIL import Image
+
+    side, top = 220, 36
+    buffer = io.BytesIO()
+    Image.fromarray(np.array(MAP, dtype=np.uint8)[np.flipud(classes)], "RGBA").save(buffer, "PNG", optimize=True)
+    address = "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()
+    scale, middle = side / (2 * reach), side / 2
+    dots = "".join(f"M{middle + scale * x:.1f} {top + middle - scale * y:.1f}h0" for x, y in points)
+    body = [
+        tag("text", title, x=0, y=12, class_="name"),
+        label(told, 0, 28),
+        tag("image", href=address, x=0, y=top, width=side, height=side, class_="pixels"),
+        *(tag("circle", cx=middle, cy=top + middle, r=round(scale * radius, 1), class_="ring") for radius in radii),
+        tag("path", d=dots, class_="dots big ink"),
+    ]
+    return svg(body, f"{title}: {told}", (264, top + side))
