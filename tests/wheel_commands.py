@@ -45,6 +45,7 @@ invariance metamers bijective --images 10 --shown 5 --out metamers.png
 invariance interpolate bijective --images 3 --steps 4 --out way.png
 invariance nuisance bijective --images 200 --steps 5 --width 16
 invariance theorem bijective --images 200 --steps 5 --oracle judge
+invariance toy --seeds 1 --steps 3 --out toy --progress none
 invariance report bijective --train 100 --images 100 --metamers 20 --shown 4 --proxy judge --out ignored
 train firevnet --data spheres:d=30,images=5000 --net fc:width=32 --optimizer adam --precision fp32 \
 --steps 120 --out spheres

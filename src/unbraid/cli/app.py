@@ -24,6 +24,7 @@ from unbraid.cli.invariance import (
     invariance_planes,
     invariance_report,
     invariance_theorem,
+    invariance_toy,
 )
 from unbraid.cli.listing import (
     list_attacks,
@@ -80,7 +81,7 @@ GROUPS = {
     "data": "Data sets: list, show, get, transitions.",
     "evolve": "Populations that copy their best members, alone or recursively: run, status, compare.",
     "generalize": "Which factors models know outside their training images: run, report, table, show.",
-    "invariance": "What bijective classifiers ignore: metamers, interpolate, planes, nuisance, theorem, report.",
+    "invariance": "What bijective classifiers ignore: metamers, interpolate, planes, nuisance, theorem, report, toy.",
     "list": "What there is by name, plugins included: objectives, nets, data, metrics, measures and more.",
     "robustness": "What classifiers bear that training did not show: corruptions, noise, adversarial, attack.",
     "study": "Many runs as one experiment: run, status, report.",
@@ -109,6 +110,7 @@ def commands() -> Tree:
             "nuisance": invariance_nuisance,
             "theorem": invariance_theorem,
             "report": invariance_report,
+            "toy": invariance_toy,
         },
         "report": report_command,
         "robustness": {

@@ -1,15 +1,16 @@
-"""unbraid invariance metamers | interpolate | planes | nuisance | theorem | report"""
+"""unbraid invariance metamers | interpolate | planes | nuisance | theorem | report | toy"""
 
 from __future__ import annotations
 
 import json as json_module
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from tyro.conf import Positional, arg
 
 from unbraid.cli.early import check_data, check_folder
+from unbraid.cli.generalize_tables import print_table
 from unbraid.cli.robustness import Runs, check_runs, command_line, each_answer, open_runs, plain, run_names
 from unbraid.errors import UsageError
 
@@ -26,6 +27,7 @@ __all__ = [
     "invariance_planes",
     "invariance_report",
     "invariance_theorem",
+    "invariance_toy",
 ]
 
 RunFolder = Positional[Annotated[Path, arg(metavar="RUN")]]
@@ -333,3 +335,36 @@ def _show(result: dict[str, Any], json: bool) -> None:
                 )
         else:
             print(f"{name.replace('_', ' '):<12} {value:.4g}" if isinstance(value, float) else f"{name:<12} {value}")
+
+
+def invariance_toy(
+    *,
+    out: Path,
+    seeds: int = 3,
+    steps: int = 3000,
+    progress: Literal["auto", "bar", "lines", "none"] = "auto",
+    json: bool = False,
+) -> None:
+    """Cross-entropy and iCE where two of six numbers tell the class; some minutes, the same command again goes on.
+
+    Args:
+        out: Folder of the runs, and of toy.csv.
+        seeds: So many networks of each kind.
+        steps: Updates of each, and of the nuisance classifier that is trained afterwards.
+        progress: How progress is shown (on stderr).
+        json: Print the result as JSON.
+    """
+    import polars as pl
+
+    from unbraid.files import make_folders, save_table
+    from unbraid.invariance import toy_experiment
+
+    found = [one.row() for one in toy_experiment(out, seeds=seeds, steps=steps, progress=progress)]
+    table = pl.DataFrame(found)
+    make_folders(out)
+    save_table(table, out / "toy.csv")
+    if json:
+        print(json_module.dumps(found))
+        return
+    print_table(table)
+    print(f"wrote {out / 'toy.csv'}")

@@ -72,6 +72,9 @@ if TYPE_CHECKING:
     from unbraid.invariance.theorem import theorem8 as theorem8
     from unbraid.invariance.toy import redundant_gaussians as redundant_gaussians
     from unbraid.invariance.toy import redundant_oracle as redundant_oracle
+    from unbraid.invariance.toy_runs import TOY_WAYS as TOY_WAYS
+    from unbraid.invariance.toy_runs import ToyResult as ToyResult
+    from unbraid.invariance.toy_runs import toy_experiment as toy_experiment
 
 __all__ = [
     "PUBLISHED",
@@ -134,6 +137,7 @@ __all__ = [
     "theorem8",
     "to_inputs",
     "to_pictures",
+    "toy_experiment",
     "train_nuisance",
     "train_reader",
     "undone",
@@ -198,6 +202,9 @@ _HOMES = {
     "theorem8": "theorem",
     "to_inputs": "bijective",
     "to_pictures": "bijective",
+    "TOY_WAYS": "toy_runs",
+    "ToyResult": "toy_runs",
+    "toy_experiment": "toy_runs",
     "train_nuisance": "nuisance",
     "train_reader": "nuisance",
     "undone": "bijective",

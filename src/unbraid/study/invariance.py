@@ -13,6 +13,7 @@ import polars as pl
 
 from unbraid.errors import UsageError
 from unbraid.evaluation import Verdict
+from unbraid.invariance import PUBLISHED
 from unbraid.sharing import markdown
 from unbraid.study.analysis import Above, Alike, AtLeast, Condition, without_seeds
 from unbraid.study.judged import Finding, findings_section
@@ -23,16 +24,6 @@ CE, ICE = "firevnet", "ice"
 KNOWN, GAIN, SAME, KEPT = 90.0, 7.0, 1.5, 10.0
 """In points: what a nuisance classifier must reach after cross-entropy, how much iCE must raise its error, how far the
 errors of the logits may differ, and how many more metamers must keep their class."""
-PUBLISHED = {
-    CE: {"logit_test_error": 0.39, "nuisance_test_error": 0.34, "logit_train_error": 0.0, "nuisance_train_error": 0.0},
-    ICE: {
-        "logit_test_error": 0.38,
-        "nuisance_test_error": 27.7,
-        "logit_train_error": 0.37,
-        "nuisance_train_error": 40.21,
-    },
-}
-"""Errors on MNIST in percent (Jacobsen et al., 2019, table 2)."""
 SHOWN = {
     "logit_test_error": ("logit error, %", 100, 2),
     "nuisance_test_error": ("nuisance error, %", 100, 2),
@@ -190,5 +181,12 @@ def invariance_sections(table: pl.DataFrame) -> Iterator[str]:
 def _cell(runs: Bijective, way: Way, score: str, beside: bool) -> str:
     values, digits = runs.values(way, score), SHOWN[score][2]
     spread = f" ± {values.std(ddof=1):.{digits}f}" if len(values) > 1 else ""
-    known = PUBLISHED[way[0]].get(score) if beside else None
+    known = _published(way[0], score) if beside else None
     return f"{values.mean():.{digits}f}{spread}" + ("" if known is None else f" [{known:.2f}]")
+
+
+def _published(objective: str, score: str) -> float | None:
+    name = {CE: "fiRevNet, cross-entropy", ICE: "fiRevNet, iCE"}[objective]
+    (row,) = (one for one in PUBLISHED if one.model == name)
+    value: float | None = getattr(row, score.removesuffix("_error"), None)
+    return value
