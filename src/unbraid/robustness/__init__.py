@@ -10,6 +10,15 @@ from typing import TYPE_CHECKING, Any
 from unbraid.lazy import lazily
 from unbraid.robustness._examples import Examples
 from unbraid.robustness.corrupting import corruption_table, corruption_tables, plan_of
+from unbraid.robustness.distances import (
+    AccuracyCurve,
+    accuracy_at,
+    accuracy_curve,
+    accuracy_interval,
+    median_distance,
+    median_interval,
+    nearest_of,
+)
 from unbraid.robustness.measure import Adversarial, Corruptions, NoiseDistances, table_of
 from unbraid.robustness.published import published, published_errors, published_models, published_tables
 from unbraid.robustness.relative import corruption_errors, mce
@@ -36,6 +45,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BOUNDS",
     "CLEAN",
+    "AccuracyCurve",
     "Adversarial",
     "AdversarialAccuracy",
     "CorruptionTable",
@@ -48,6 +58,9 @@ __all__ = [
     "NoiseDistances",
     "Spoiled",
     "Wrong",
+    "accuracy_at",
+    "accuracy_curve",
+    "accuracy_interval",
     "adversarial_accuracy",
     "attack_blocks",
     "attack_table",
@@ -62,7 +75,10 @@ __all__ = [
     "masking_doubts",
     "match_code",
     "mce",
+    "median_distance",
+    "median_interval",
     "move_code",
+    "nearest_of",
     "noise_distance",
     "plan_of",
     "published",
