@@ -96,12 +96,12 @@ def robustness_corruptions(
         for path, run in opened.items()
     }
     text = corruption_page(
-        tables, dataset, classes, reference=base, seed=seed, notes=notes, made_by=_command("corruptions")
+        tables, dataset, classes, reference=base, seed=seed, notes=notes, made_by=made_by("corruptions")
     )
     page = write_page(text, out)
     if not json:
         print_corruptions(tables, base)
-        _tell(page, notes)
+        tell(page, notes)
         return
     models = {
         one.model: {
@@ -181,8 +181,8 @@ def robustness_noise(
             rows.append([names[path], kind, float(score), float(low), float(high), *shares])
             distances[kind][names[path]] = score.parts["distances"]
     fallen = _fallen(opened, dataset, names, distances, images, seed)
-    made_by, erased = _command("noise"), missed > 0.5
-    text = noise_page(distances, rows, columns, dataset, fallen=fallen, erased=erased, notes=notes, made_by=made_by)
+    told, erased = made_by("noise"), missed > 0.5
+    text = noise_page(distances, rows, columns, dataset, fallen=fallen, erased=erased, notes=notes, made_by=told)
     page = write_page(text, out)
     if json:
         keys = ["model", "direction", "median", "low", "high", "misclassified_percent", "unmoved_percent"]
@@ -190,7 +190,7 @@ def robustness_noise(
         print(json_module.dumps({"report": str(page), "data": dataset.name, "distances": told}, allow_nan=False))
         return
     print_noise(columns, rows)
-    _tell(page, notes)
+    tell(page, notes)
 
 
 def _fallen(
@@ -276,7 +276,7 @@ def robustness_adversarial(
             rows.append([names[path], one.norm, one.eps, *shares, int(score.settings["images"])])
             if one.norm == "l2":
                 minimal[names[path]] = score.parts["distances"]
-    text = adversarial_page(rows, columns, minimal, dataset, notes=notes, made_by=_command("adversarial"))
+    text = adversarial_page(rows, columns, minimal, dataset, notes=notes, made_by=made_by("adversarial"))
     page = write_page(text, out)
     if json:
         keys = ["model", "norm", "eps", "clean_percent", "accuracy_percent", "low", "high", "images"]
@@ -284,7 +284,7 @@ def robustness_adversarial(
         print(json_module.dumps({"report": str(page), "data": dataset.name, "accuracies": told}))
         return
     print_adversarial(columns, rows)
-    _tell(page, notes)
+    tell(page, notes)
 
 
 def check_runs(folders: Sequence[Path], data: str | None) -> None:
@@ -367,13 +367,15 @@ def plain(value: Any) -> Any:
     return None if value != value else "inf" if value > 0 else "-inf"
 
 
-def _tell(page: Path, notes: Sequence[str]) -> None:
+def tell(page: Path, notes: Sequence[str]) -> None:
+    """Where the page is, and what to know of it."""
     for text in notes:
         print(text, file=sys.stderr)
     print(f"wrote {page} ({page.stat().st_size / 1e6:.1f} MB): open it in a browser")
 
 
-def _command(what: str) -> str:
+def made_by(what: str) -> str:
+    """The command that was given."""
     words = sys.argv[1:] if sys.argv[1:2] == ["robustness"] else ["robustness", what, "RUN..."]
     return shlex.join(["unbraid", *words]).replace("'RUN...'", "RUN...")
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from unbraid.errors import UsageError
-from unbraid.robustness.distances import check_distances
+from unbraid.robustness.distances import check_distances, nearest_of
 
 __all__ = [
     "Doubt",
@@ -132,8 +132,7 @@ def masking_doubts(
     """All reasons to doubt, of the distances (without a bound) that attacks with and without gradients found."""
     doubts = [black_box_is_better(white, black), more_steps_help(by_steps or {})]
     if white:
-        best = np.min([check_distances(each) for each in white.values()], axis=0)
-        doubts.append(unbounded_attack_fails(" and ".join(white), best))
+        doubts.append(unbounded_attack_fails(" and ".join(white), nearest_of(white)))
     if slopes is not None:
         doubts.append(flat_loss(slopes))
     return [doubt for doubt in doubts if doubt is not None]
