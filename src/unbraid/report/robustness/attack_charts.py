@@ -47,8 +47,9 @@ def t1_table(table: polars.DataFrame, published: polars.DataFrame | None) -> Htm
     for norm, bound in bounds.items():
         ours = dict.fromkeys(attack for kind, attack, _ in cells if kind == norm and attack != ALL)
         extra = dict.fromkeys(attack for kind, attack, _ in known if kind == norm and attack not in (*ours, ALL))
-        for attack in (*ours, *extra, ALL):
-            row: list[object] = [f"{norm} ({bound:g})", tag("b", attack) if attack == ALL else attack]
+        for place, attack in enumerate((*ours, *extra, ALL)):
+            row: list[object] = ["" if place else tag("b", f"{norm} ({bound:g})")]
+            row.append(tag("b", attack) if attack == ALL else attack)
             row += [_cell(cells.get((norm, attack, model)), attack == ALL) for model in models]
             row += [_published(known.get((norm, attack, model))) for model in theirs]
             rows.append(row)
@@ -157,7 +158,7 @@ def distal_images(found: polars.DataFrame, shape: Sequence[int], classes: Sequen
         text = f"{classes[row['label']]}: {row['confidence']:.2f}, {state}"
         drawn = tag("img", src=png(enlarge(picture, 64)), width=88, alt=text, class_="pixels")
         shown.append(tag("li", drawn, tag("small", text)))
-    return tag("ul", shown, class_="pairs captioned")
+    return tag("ul", shown, class_="pairs captioned ten")
 
 
 def _panel(chosen: Sequence[Nearest], originals: Mapping[int, np.ndarray], classes: Sequence[str], norm: str) -> Html:
@@ -169,7 +170,7 @@ def _panel(chosen: Sequence[Nearest], originals: Mapping[int, np.ndarray], class
         text = f"{classes[one.label]}, taken for {classes[one.guess]}; {norm} {number(one.distance)} by {one.attack}"
         drawn = tag("img", src=png(column), width=88, alt=text, class_="pixels")
         shown.append(tag("li", drawn, tag("small", text)))
-    return tag("ul", shown, class_="pairs captioned")
+    return tag("ul", shown, class_="pairs captioned ten")
 
 
 def _difference(image: np.ndarray, moved: np.ndarray) -> np.ndarray:
