@@ -122,7 +122,7 @@ def _panels(
         for norm in norms:
             rows = charts.by_quarter(one.nearest(norm, shape), originals, one.classes, norm, seed)
             if rows:
-                quarters.append(fragment(tag("h3", f"{one.name}, {norm}"), rows))
+                quarters.append(fragment(tag("h3", f"{one.name}, {norm}"), tag("div", rows, class_="grid wide")))
     found = []
     if classes:
         found.append(section("One of each class", figure(captions.BY_CLASS, classes), short="Classes"))
