@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "FULL",
     "cannot_write",
+    "claim",
     "exclusive",
     "make_folders",
     "named_if_full",
@@ -228,3 +229,15 @@ def exclusive(folder: Path) -> Iterator[None]:
                 f"{folder} is in use by another process; wait for it, or choose another folder (--out)"
             ) from error
         yield
+
+
+@contextlib.contextmanager
+def claim(path: Path, *, wait: bool = False) -> Iterator[bool]:
+    """Hold a lock file; without ``wait`` gives whether it was free. The system lets go of it even after ``kill -9``."""
+    with open_lock(path) as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            yield False
+            return
+        yield True

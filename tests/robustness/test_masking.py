@@ -84,6 +84,25 @@ def test_a_plain_model_raises_no_doubt_and_one_with_steps_in_its_scores_does():
     assert "flat" in {doubt.kind for doubt in doubts}
 
 
+class _Rounded(nn.Module):
+    """Pixels in steps of a quarter, with a gradient that is 0 wherever there is one."""
+
+    def forward(self, images):
+        return (4 * images).round() / 4
+
+
+def test_quantised_inputs_and_huge_logits_are_told_and_a_plain_network_is_not():
+    torch.manual_seed(0)
+    plain = nn.Sequential(nn.Conv2d(1, 4, 3), nn.ELU(), nn.Flatten(), nn.Linear(144, 3))
+    images = torch.rand(6, 1, 8, 8)
+    labels = plain(images).argmax(1)
+    assert check_masking(plain, images, labels, "l2", steps=25) == []
+    quantised, huge = nn.Sequential(_Rounded(), plain), nn.Sequential(plain, _Times(1e4))
+    for model in (quantised, huge):
+        doubts = check_masking(model, images, model(images).argmax(1), "l2", steps=5)
+        assert "flat" in {doubt.kind for doubt in doubts}
+
+
 class _Times(nn.Module):
     def __init__(self, factor):
         super().__init__()

@@ -10,7 +10,7 @@ import unbraid
 from unbraid.cli.app import main
 from unbraid.data import load
 from unbraid.errors import UsageError
-from unbraid.robustness import attack_blocks, attack_table, attacks, smallest
+from unbraid.robustness import attack_blocks, attack_table, attacks, budgets, smallest
 
 DATA = load("blobs16")
 QUICK = {"l2": {"fgm": {"levels": 10}, "deepfool": {}}, "l0": {"salt-and-pepper": {"restarts": 1}}}
@@ -25,10 +25,10 @@ def run(tmp_path_factory):
 
 def test_blocks_are_attacked_once_and_what_is_lost_again(run, tmp_path, monkeypatch):
     monkeypatch.setattr(smallest, "BLOCK", 4)
-    monkeypatch.setitem(smallest.BUDGETS, "quick", QUICK)
+    monkeypatch.setitem(budgets.BUDGETS, "quick", QUICK)
     asked = []
     found = attack_blocks(run, DATA, ("l2", "l0"), folder=tmp_path, images=6, say=asked.append)
-    assert found.shape == (18, 5)
+    assert found.shape == (18, 8)
     assert len(asked) == 6  # three attacks, two blocks each
     files = sorted(tmp_path.rglob("*.parquet"))
     assert [path.stem for path in files] == ["000000", "000004"] * 3
@@ -61,8 +61,8 @@ def test_the_table_counts_medians_accuracies_and_the_nearest_of_all():
 
 
 def test_budgets_name_attacks_that_there_are_with_options_that_they_have():
-    for norms in smallest.BUDGETS.values():
-        assert set(norms) == set(smallest.BOUNDS)
+    for norms in budgets.BUDGETS.values():
+        assert set(norms) == set(budgets.BOUNDS)
         for norm, known in norms.items():
             for name, options in known.items():
                 attack = attacks.get(name)
@@ -71,7 +71,7 @@ def test_budgets_name_attacks_that_there_are_with_options_that_they_have():
 
 
 def test_the_command_prints_a_table_and_says_what_cannot_be(run, tmp_path, capsys, monkeypatch):
-    monkeypatch.setitem(smallest.BUDGETS, "quick", QUICK)
+    monkeypatch.setitem(budgets.BUDGETS, "quick", QUICK)
     asked = ["robustness", "attack", str(run.path), "--norms", "l2", "--images", "3", "--out", str(tmp_path)]
     assert main(asked) == 0
     said = capsys.readouterr().out

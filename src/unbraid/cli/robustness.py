@@ -33,6 +33,7 @@ __all__ = [
     "robustness_noise",
     "run_names",
     "status",
+    "tell",
     "words",
 ]
 
@@ -103,7 +104,7 @@ def robustness_corruptions(
     page = write_page(text, out)
     if not json:
         print_corruptions(tables, base)
-        _tell(page, notes)
+        tell(page, notes)
         return
     models = {
         one.model: {
@@ -192,7 +193,7 @@ def robustness_noise(
         print(json_module.dumps({"report": str(page), "data": dataset.name, "distances": told}, allow_nan=False))
         return
     print_noise(columns, rows)
-    _tell(page, notes)
+    tell(page, notes)
 
 
 def _fallen(
@@ -288,7 +289,7 @@ def robustness_adversarial(
         print(json_module.dumps({"report": str(page), "data": dataset.name, "accuracies": told}))
         return
     print_adversarial(columns, rows)
-    _tell(page, notes)
+    tell(page, notes)
 
 
 def check_runs(folders: Sequence[Path], data: str | None) -> None:
@@ -373,7 +374,8 @@ def plain(value: Any) -> Any:
     return None if value != value else "inf" if value > 0 else "-inf"
 
 
-def _tell(page: Path, notes: Sequence[str]) -> None:
+def tell(page: Path, notes: Sequence[str]) -> None:
+    """Where the page is, and what to know of it."""
     for text in notes:
         print(text, file=sys.stderr)
     print(f"wrote {page} ({page.stat().st_size / 1e6:.1f} MB): open it in a browser")

@@ -55,17 +55,20 @@ def print_adversarial(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> 
     _print(columns, [[*row[:2], f"{row[2]:g}", *(f"{v:.1f}" for v in row[3:7]), f"{row[7]:,}"] for row in rows])
 
 
-def print_attacks(table: polars.DataFrame, data: str) -> None:
+def print_attacks(table: polars.DataFrame, data: str, last: str) -> None:
     """A row per norm and attack, a column per model: median distance / accuracy at the bound in %."""
     models = list(dict.fromkeys(table["model"]))
     cells = {(row["model"], row["norm"], row["attack"]): row for row in table.iter_rows(named=True)}
     images = int(table["images"].max())  # type: ignore[arg-type]
     _console().print(f"Median distance / accuracy at the bound in %, {images:,} images of {data}")
+    bounds = dict(table.select("norm", "bound").iter_rows())
     rows = []
-    for norm, attack in dict.fromkeys((norm, attack) for _, norm, attack in cells):
-        found = [cells[model, norm, attack] for model in models]
-        shown = [f"{one['median']:.3g} / {one['accuracy']:.0f}" for one in found]
-        rows.append([f"{norm} ({found[0]['bound']:g})", attack, *shown])
+    for norm, bound in bounds.items():
+        known = dict.fromkeys(attack for _, kind, attack in cells if kind == norm and attack != last)
+        for attack in (*known, last):
+            found = [cells.get((model, norm, attack)) for model in models]
+            shown = ["" if one is None else f"{one['median']:.3g} / {one['accuracy']:.0f}" for one in found]
+            rows.append([f"{norm} ({bound:g})", attack, *shown])
     _print(["norm (bound)", "attack", *models], rows)
 
 

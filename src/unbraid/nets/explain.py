@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
@@ -112,7 +112,8 @@ class Decodings:
             state = [one.detach() for one in (*model.parameters(), *model.buffers())]
             sums = tuple((one.double().sum().item(), one.double().square().sum().item()) for one in state)
             # Versions of tensors would not do: fused optimisers and batch norms change them silently.
-            key = (search, like.device, like.dtype, sums)
+            # However long the search goes on from there, its beginnings are the same.
+            key = (replace(search, iterations=0, rate=1.0), like.device, like.dtype, sums)
             known = _KNOWN.get(model)
             if known is None or known[0] != key:
                 made = cls(decode, classes, latents, search, torch.empty(0, device=like.device, dtype=like.dtype))

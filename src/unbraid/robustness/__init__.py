@@ -9,19 +9,34 @@ from typing import TYPE_CHECKING, Any
 
 from unbraid.lazy import lazily
 from unbraid.robustness._examples import Examples
+from unbraid.robustness.budgets import BOUNDS
 from unbraid.robustness.corrupting import corruption_table, corruption_tables, plan_of
+from unbraid.robustness.distances import (
+    AccuracyCurve,
+    accuracy_at,
+    accuracy_curve,
+    accuracy_interval,
+    median_distance,
+    median_interval,
+    nearest_of,
+)
 from unbraid.robustness.measure import Adversarial, Corruptions, NoiseDistances, table_of
 from unbraid.robustness.published import published, published_errors, published_models, published_tables
+from unbraid.robustness.published_attacks import published_attacks
 from unbraid.robustness.relative import corruption_errors, mce
-from unbraid.robustness.smallest import BOUNDS, attack_blocks, attack_table
+from unbraid.robustness.smallest import ALL, attack_blocks, attack_table
 from unbraid.robustness.tables import CLEAN, CorruptionTable, Spoiled, Wrong
 
 if TYPE_CHECKING:
     from unbraid.robustness import attacks as attacks
     from unbraid.robustness.adversarial import AdversarialAccuracy as AdversarialAccuracy
     from unbraid.robustness.adversarial import adversarial_accuracy as adversarial_accuracy
+    from unbraid.robustness.attacked import attack_doubts as attack_doubts
+    from unbraid.robustness.attacked import distal_blocks as distal_blocks
     from unbraid.robustness.falling import Fallen as Fallen
     from unbraid.robustness.falling import first_to_fall as first_to_fall
+    from unbraid.robustness.from_noise import Distal as Distal
+    from unbraid.robustness.from_noise import distal as distal
     from unbraid.robustness.learned import LearnedNoise as LearnedNoise
     from unbraid.robustness.learned import learned_noise_distance as learned_noise_distance
     from unbraid.robustness.masking import Doubt as Doubt
@@ -34,12 +49,15 @@ if TYPE_CHECKING:
     from unbraid.robustness.representations import move_code as move_code
 
 __all__ = [
+    "ALL",
     "BOUNDS",
     "CLEAN",
+    "AccuracyCurve",
     "Adversarial",
     "AdversarialAccuracy",
     "CorruptionTable",
     "Corruptions",
+    "Distal",
     "Doubt",
     "Examples",
     "Fallen",
@@ -48,8 +66,12 @@ __all__ = [
     "NoiseDistances",
     "Spoiled",
     "Wrong",
+    "accuracy_at",
+    "accuracy_curve",
+    "accuracy_interval",
     "adversarial_accuracy",
     "attack_blocks",
+    "attack_doubts",
     "attack_table",
     "attacks",
     "change_factor",
@@ -57,15 +79,21 @@ __all__ = [
     "corruption_errors",
     "corruption_table",
     "corruption_tables",
+    "distal",
+    "distal_blocks",
     "first_to_fall",
     "learned_noise_distance",
     "masking_doubts",
     "match_code",
     "mce",
+    "median_distance",
+    "median_interval",
     "move_code",
+    "nearest_of",
     "noise_distance",
     "plan_of",
     "published",
+    "published_attacks",
     "published_errors",
     "published_models",
     "published_tables",
@@ -74,13 +102,17 @@ __all__ = [
 
 _HOMES = {
     "AdversarialAccuracy": "adversarial",
+    "Distal": "from_noise",
     "Doubt": "masking",
     "Fallen": "falling",
     "LearnedNoise": "learned",
     "NoiseDistance": "noise",
     "adversarial_accuracy": "adversarial",
+    "attack_doubts": "attacked",
     "change_factor": "representations",
     "check_masking": "masking",
+    "distal": "from_noise",
+    "distal_blocks": "attacked",
     "first_to_fall": "falling",
     "learned_noise_distance": "learned",
     "masking_doubts": "masking",

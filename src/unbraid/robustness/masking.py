@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from unbraid.errors import UsageError
+from unbraid.robustness.distances import check_distances, nearest_of
 
 __all__ = [
     "Doubt",
@@ -49,7 +50,9 @@ def black_box_is_better(white: Mapping[str, np.ndarray], black: Mapping[str, np.
     """
     if not white or not black:
         return None
-    best_white, best_black = (np.min([_distances(each) for each in group.values()], axis=0) for group in (white, black))
+    best_white, best_black = (
+        np.min([check_distances(each) for each in group.values()], axis=0) for group in (white, black)
+    )
     if best_white.shape != best_black.shape:
         raise UsageError(f"distances must be of the same images, got {best_white.size} and {best_black.size}")
     counted = best_white > 0
@@ -74,7 +77,7 @@ def more_steps_help(by_steps: Mapping[int, np.ndarray]) -> Doubt | None:
     if len(by_steps) < 2:
         return None
     few, many = sorted(by_steps)[-2:]
-    before, after = _distances(by_steps[few]), _distances(by_steps[many])
+    before, after = check_distances(by_steps[few]), check_distances(by_steps[many])
     counted = before > 0
     share = float(((after < NEARER * before) & counted).sum() / max(counted.sum(), 1))
     if share <= SOME:
@@ -88,7 +91,7 @@ def more_steps_help(by_steps: Mapping[int, np.ndarray]) -> Doubt | None:
 
 def unbounded_attack_fails(name: str, distances: np.ndarray) -> Doubt | None:
     """An attack that may change everything does not succeed for every image, though somewhere each class is named."""
-    failed = np.isinf(_distances(distances))
+    failed = np.isinf(check_distances(distances))
     share = float(failed.mean())
     if not failed.any():
         return None
@@ -107,9 +110,9 @@ def flat_loss(slopes: np.ndarray, changes: np.ndarray | None = None) -> Doubt | 
     changes ``[n]`` of the loss at random places near them, relative to its slope's promise or to anything else that is
     0 where it is flat.
     """
-    flat = _distances(slopes) <= 0
+    flat = check_distances(slopes) <= 0
     if changes is not None:
-        flat = flat | (_distances(changes) <= 0)
+        flat = flat | (check_distances(changes) <= 0)
     share = float(flat.mean())
     if share <= SOME:
         return None
@@ -129,8 +132,7 @@ def masking_doubts(
     """All reasons to doubt, of the distances (without a bound) that attacks with and without gradients found."""
     doubts = [black_box_is_better(white, black), more_steps_help(by_steps or {})]
     if white:
-        best = np.min([_distances(each) for each in white.values()], axis=0)
-        doubts.append(unbounded_attack_fails(" and ".join(white), best))
+        doubts.append(unbounded_attack_fails(" and ".join(white), nearest_of(white)))
     if slopes is not None:
         doubts.append(flat_loss(slopes))
     return [doubt for doubt in doubts if doubt is not None]
@@ -156,6 +158,12 @@ def check_masking(
     if norm not in ("linf", "l2"):
         raise UsageError(f"norm must be linf or l2, where there are attacks of both kinds, got {norm!r}")
     classify = attacks.Classifier(predict, factor=factor)
+    classify.need_gradient("this check")
+    pixels, truth = attacks.float_images(images, labels)
+    x = classify.place(pixels)
+    slopes = classify.slopes(x, attacks.Misclassified(truth.to(x.device))).cpu().numpy()
+    if not slopes.any():  # there is no gradient to compare anything with
+        return masking_doubts({}, {}, slopes=slopes)
     told: dict[str, Any] = {"norm": norm, "seed": seed}
     by_steps = {
         count: attacks.bim(classify, images, labels, steps=count, **told).distances.cpu().numpy()
@@ -167,14 +175,4 @@ def check_masking(
         other(classify, images, labels, steps=10 * steps, **told),
     ]
     black = {each.attack: each.distances.cpu().numpy() for each in found}
-    pixels, truth = attacks.float_images(images, labels)
-    x = classify.place(pixels)
-    slopes = classify.slopes(x, attacks.Misclassified(truth.to(x.device))).cpu().numpy()
     return masking_doubts({"bim": by_steps[4 * steps]}, black, by_steps, slopes)
-
-
-def _distances(values: Any) -> np.ndarray:
-    found = np.asarray(values, dtype=np.float64)
-    if found.ndim != 1 or not found.size or np.isnan(found).any() or (found < 0).any():
-        raise UsageError(f"distances must be numbers from 0, one per image, got shape {list(found.shape)}")
-    return found

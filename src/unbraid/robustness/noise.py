@@ -15,6 +15,7 @@ from torch import Tensor
 from unbraid.data import Purpose, counter_rng
 from unbraid.errors import UsageError, unknown_name
 from unbraid.robustness.attacks import Classifier, as_rows, direction, float_images, lengths
+from unbraid.robustness.distances import median_interval
 
 if TYPE_CHECKING:
     import polars
@@ -27,7 +28,6 @@ GROWTH = 1.8
 HALVINGS = 40
 FINE = 1e-6
 """Relative width of an interval that float32 does not split any more."""
-RESAMPLES = 1000
 
 
 @dataclass(frozen=True)
@@ -58,12 +58,7 @@ class NoiseDistance:
     @cached_property
     def interval(self) -> tuple[float, float]:
         """95 % of the median, by drawing images again."""
-        n, rng = len(self.distances), counter_rng(self.settings.get("seed", 0), 0, Purpose.RESAMPLED)
-        block = max(1, (1 << 20) // n)
-        counts = [min(block, RESAMPLES - start) for start in range(0, RESAMPLES, block)]
-        drawn = [np.median(self.distances[rng.integers(n, size=(count, n))], axis=1) for count in counts]
-        medians = np.sort(np.concatenate(drawn))
-        return float(medians[int(0.025 * RESAMPLES)]), float(medians[int(0.975 * RESAMPLES) - 1])
+        return median_interval(self.distances, seed=self.settings.get("seed", 0))
 
     def table(self) -> polars.DataFrame:
         """One row."""

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from unbraid.errors import UsageError, unknown_name
 from unbraid.robustness import attacks
-from unbraid.robustness.attacks import Attack, Changed, Found, Loss, Moved, Outputs, Reproduced
+from unbraid.robustness.attacks import Changed, Found, Goal, Loss, Moved, Outputs, Reproduced
 
 __all__ = ["change_factor", "match_code", "move_code"]
 
@@ -29,25 +29,22 @@ def move_code(
     amount: float,
     *,
     norm: str = "l2",
-    bound: float | None = None,
     attack: str = "",
     scale: Any = None,
     loss: Loss | None = None,
-    seed: int = 0,
-    **options: Any,
+    **told: Any,
 ) -> Found:
     """The smallest change of each image that moves its code by ``amount``.
 
     ``model`` is a torch module from float images ``[n, c, h, w]`` to codes ``[n, d]``, a run, or a function on uint8
     images (which needs an attack on decisions or scores). Distances of codes are Euclidean, each number divided by its
     ``scale`` (standard deviations of codes, say; otherwise 1). The first step goes where the Jacobian is largest.
-    ``loss(codes, codes_before)`` is climbed instead of that distance if given.
+    ``loss(codes, codes_before)`` is climbed instead of that distance if given. The rest is told to the attack:
+    ``bound``, ``seed`` and its options.
     """
-    classify, x, before, width = _asked(model, images, scale)
     _above(amount=amount)
-    known = _attack(attack, norm, MOVE)
-    goal = Moved(before, width, loss, float(amount), _loudest(classify, x, width, known))
-    return known(classify, x, goal=goal, norm=norm, bound=bound, seed=seed, **options)
+    asked = _Asked(model, images, scale, attack, norm, MOVE)
+    return asked.search(Moved(asked.before, asked.scale, loss, float(amount), asked.loudest()), told)
 
 
 def match_code(
@@ -57,23 +54,20 @@ def match_code(
     *,
     tolerance: float,
     norm: str = "l2",
-    bound: float | None = None,
     attack: str = "",
     scale: Any = None,
     loss: Loss | None = None,
-    seed: int = 0,
-    **options: Any,
+    **told: Any,
 ) -> Found:
     """The smallest change of each image that gives it the code of its donor, up to ``tolerance``.
 
     ``donors`` are as many images, whose codes are reproduced, or codes ``[n, d]``. The rest is as in :func:`move_code`;
     ``loss(codes, codes_of_donors)`` is climbed instead of minus the distance if given.
     """
-    classify, x, before, width = _asked(model, images, scale)
     _above(tolerance=tolerance)
-    goal = Reproduced(_codes_of(classify, donors, before), width, loss, float(tolerance))
-    known = _attack(attack, norm, MATCH)
-    return known(classify, x, goal=goal, norm=norm, bound=bound, seed=seed, **options)
+    asked = _Asked(model, images, scale, attack, norm, MATCH)
+    codes = _codes_of(asked.classify, donors, asked.before)
+    return asked.search(Reproduced(codes, asked.scale, loss, float(tolerance)), told)
 
 
 def change_factor(
@@ -84,12 +78,10 @@ def change_factor(
     *,
     hold: float,
     norm: str = "l2",
-    bound: float | None = None,
     attack: str = "",
     scale: Any = None,
     loss: Loss | None = None,
-    seed: int = 0,
-    **options: Any,
+    **told: Any,
 ) -> Found:
     """The smallest change of each image that changes one number of the outputs by ``by`` while the others hold.
 
@@ -97,52 +89,53 @@ def change_factor(
     other column may change by more than ``hold``. The rest is as in :func:`move_code`. If such changes are small, what
     is read out does not hang together as factors of images do.
     """
-    classify, x, before, width = _asked(model, images, scale)
     _above(hold=hold)
     if not (math.isfinite(by) and by):
         raise UsageError(f"by must be a number other than 0, up or down, got {by}")
-    if not 0 <= factor < before.shape[1]:
-        raise UsageError(f"factor must be a column of the {before.shape[1]} outputs, from 0, got {factor}")
-    goal = Changed(before, width, loss, int(factor), float(by), float(hold))
-    known = _attack(attack, norm, MATCH)
-    return known(classify, x, goal=goal, norm=norm, bound=bound, seed=seed, **options)
+    asked = _Asked(model, images, scale, attack, norm, MATCH)
+    if not 0 <= factor < asked.before.shape[1]:
+        raise UsageError(f"factor must be a column of the {asked.before.shape[1]} outputs, from 0, got {factor}")
+    return asked.search(Changed(asked.before, asked.scale, loss, int(factor), float(by), float(hold)), told)
 
 
-def _asked(model: Any, images: Any, scale: Any) -> tuple[Outputs, Tensor, Tensor, Tensor]:
-    """The model, the images where it is, their codes, and the units of codes."""
-    classify = Outputs(model)
-    pixels, _ = attacks.float_images(images, [0] * len(images))
-    x = classify.place(pixels)
-    before = classify.scores(x)
-    width = torch.ones(before.shape[1]).to(before)
-    if scale is not None:
-        width = torch.as_tensor(np.asarray(scale)).to(before).reshape(-1).expand(before.shape[1]).clone()
-        if not bool((width > 0).all()):
-            raise UsageError("scale must be numbers above 0, one per number of a code; leave out codes that never move")
-    return classify, x, before, width
+class _Asked:
+    """A model, the images where it is, their codes, the units of codes, and the attack on them."""
 
+    def __init__(self, model: Any, images: Any, scale: Any, attack: str, norm: str, usual: dict[str, str]) -> None:
+        if norm not in usual:
+            raise unknown_name("norm", norm, usual)
+        self.attack, self.norm = attacks.get(attack or usual[norm]), norm
+        if norm not in self.attack.norms:
+            raise unknown_name(f"norm of the attack {self.attack.name!r}:", norm, self.attack.norms)
+        self.classify = Outputs(model)
+        pixels, _ = attacks.float_images(images, [0] * len(images))
+        self.images = self.classify.place(pixels)
+        self.before = self.classify.scores(self.images)
+        self.scale = torch.ones(self.before.shape[1]).to(self.before)
+        if scale is not None:
+            given = torch.as_tensor(np.asarray(scale)).to(self.before).reshape(-1)
+            self.scale = given.expand(self.before.shape[1]).clone()
+            if not bool((self.scale > 0).all()):
+                raise UsageError(
+                    "scale must be numbers above 0, one per number of a code; leave out codes that never move"
+                )
 
-def _attack(name: str, norm: str, usual: dict[str, str]) -> Attack:
-    if norm not in usual:
-        raise unknown_name("norm", norm, usual)
-    known = attacks.get(name or usual[norm])
-    if norm not in known.norms:
-        raise unknown_name(f"norm of the attack {known.name!r}:", norm, known.norms)
-    return known
+    def search(self, goal: Goal, told: dict[str, Any]) -> Found:
+        """The nearest images that reach the goal."""
+        return self.attack(self.classify, self.images, goal=goal, norm=self.norm, **told)
 
-
-def _loudest(classify: Outputs, images: Tensor, scale: Tensor, attack: Attack) -> Tensor | None:
-    """The direction in which each code moves fastest at its image: ``[n, d]``, of length 1."""
-    if attack.needs != "gradient":
-        return None
-    classify.need_gradient(f"the attack {attack.name!r}")
-    columns = torch.arange(len(scale), device=images.device).expand(len(images), -1)
-    parts = []
-    for part in range(0, len(images), 64):
-        slopes, _ = classify.jacobian(images[part : part + 64], columns[part : part + 64])
-        rows = slopes.flatten(2) / scale[:, None]  # [n, d, pixels]
-        parts.append(torch.linalg.eigh((rows @ rows.transpose(1, 2)).double()).eigenvectors[..., -1])
-    return torch.cat(parts).to(images)
+    def loudest(self) -> Tensor | None:
+        """The direction in which each code moves fastest at its image: ``[n, d]``, of length 1."""
+        if self.attack.needs != "gradient":
+            return None
+        self.classify.need_gradient(f"the attack {self.attack.name!r}")
+        columns = torch.arange(len(self.scale), device=self.images.device)
+        parts = []
+        for part in self.images.split(64):
+            slopes, _ = self.classify.jacobian(part, columns.expand(len(part), -1))
+            rows = slopes.flatten(2) / self.scale[:, None]  # [n, d, pixels]
+            parts.append(torch.linalg.eigh((rows @ rows.transpose(1, 2)).double()).eigenvectors[..., -1])
+        return torch.cat(parts).to(self.images)
 
 
 def _codes_of(classify: Outputs, donors: Any, before: Tensor) -> Tensor:

@@ -15,13 +15,12 @@ to be done again.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from unbraid.errors import UsageError
-from unbraid.files import make_folders, open_lock, write_json
+from unbraid.files import claim, make_folders, write_json
 from unbraid.paths import quoted, user_path
 from unbraid.reading import read_json
 from unbraid.study.evaluation import forget_damaged, forget_evaluation, is_evaluated
@@ -93,18 +92,6 @@ class StudyFolder:
         """Whether some process is at work on a run."""
         with self.claim(index) as held:
             return not held
-
-
-@contextlib.contextmanager
-def claim(path: Path, *, wait: bool = False) -> Iterator[bool]:
-    """Hold a lock file; without ``wait`` gives whether it was free."""
-    with open_lock(path) as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        except BlockingIOError:
-            yield False
-            return
-        yield True
 
 
 def open_study(path: str | Path) -> StudyFolder:

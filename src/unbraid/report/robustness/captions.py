@@ -2,14 +2,21 @@
 
 __all__ = [
     "ADVERSARIAL",
+    "BANDS",
+    "BY_CLASS",
+    "BY_QUARTER",
     "CURVES",
+    "DISTAL",
     "ERASED",
     "FALLEN",
     "HEAT",
+    "HISTOGRAM",
     "MEDIANS",
     "NOISE",
     "RELATIVE",
     "STANDING",
+    "T1",
+    "T1_PUBLISHED",
     "TABLE",
     "WORST",
 ]
@@ -55,4 +62,31 @@ STANDING = "How many decisions stand as the allowed distance grows, by the neare
 FALLEN = (
     "The images whose class changes first, with the least noise that does it. In brackets: the confidence in the "
     "wrong class there, just beyond the border between the two."
+)
+T1 = (
+    "Median distance of the nearest image that each attack found / accuracy in % at the bound in brackets. All is the "
+    "nearest by any of them, with 95 % intervals over images. Images that are named wrong as they are have distance 0; "
+    "where an attack failed the distance is infinite, which proves nothing. Distances are upper bounds: a stronger "
+    "attack may come nearer."
+)
+T1_PUBLISHED = (
+    "Published numbers are those of Schott et al. (2019) for their models and budgets, on a number of digits that they "
+    "do not tell."
+)
+BANDS = (
+    "The share of images that no attack changed within the bound, by the nearest image of all attacks, with a band of "
+    "95 % over images. Where a curve starts is clean accuracy."
+)
+HISTOGRAM = "How far the nearest adversarial image is, by any attack; grey: nothing was found. Models share an axis."
+BY_CLASS = (
+    "From top to bottom: an image of each class drawn at random, the nearest adversarial image, and what changed (grey "
+    "is nothing, black and white the largest change)."
+)
+BY_QUARTER = (
+    "Images drawn at random from each quarter of the way to the largest distance: near ones fall easily, and far ones "
+    "may have changed for you, too."
+)
+DISTAL = (
+    "Climbs from uniform noise until a class has a probability of 0.9, which is calibrated so that half of the images "
+    "have more. A model that is sure of noise has not seen a reason to doubt it."
 )

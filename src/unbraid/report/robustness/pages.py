@@ -17,7 +17,7 @@ from unbraid.report.page.tables import data_table
 from unbraid.report.robustness import captions, charts
 from unbraid.robustness import CorruptionTable, Fallen
 
-__all__ = ["adversarial_page", "corruption_page", "noise_page", "write_page"]
+__all__ = ["adversarial_page", "assemble", "corruption_page", "curves", "noise_page", "write_page"]
 
 
 def corruption_page(
@@ -37,9 +37,9 @@ def corruption_page(
         section("Which corruption costs most", figure(captions.HEAT, charts.heat_map(tables)), short="Heat map"),
         section("Accuracy", figure(told, charts.accuracy_table(tables, reference))),
     ]
-    curves = charts.severity_curves(tables)
-    if curves:
-        parts.append(section("Over severity", _curves(captions.CURVES, [one.model for one in tables], curves)))
+    over = charts.severity_curves(tables)
+    if over:
+        parts.append(section("Over severity", curves(captions.CURVES, [one.model for one in tables], over)))
     shown: list[Html] = []
     for one in tables:
         pictures = charts.worst_images(one, data, classes[one.model], seed) if data.has_pictures else None
@@ -55,7 +55,7 @@ def corruption_page(
         ("best mean", f"{100 * best.mean():.1f} %", best.model),
     ]
     title = f"Corruptions of {data.name}"
-    return _page(title, "how often classifiers are right on spoiled images", numbers, parts, notes, made_by)
+    return assemble(title, "how often classifiers are right on spoiled images", numbers, parts, notes, made_by)
 
 
 def noise_page(
@@ -81,7 +81,7 @@ def noise_page(
     table = data_table(columns, rows, "Noise distances")
     parts = [
         section("How much noise", figure(captions.MEDIANS, table), short="Distances"),
-        section("Decisions that stand", _curves(captions.NOISE, models, kinds), short="Curves"),
+        section("Decisions that stand", curves(captions.NOISE, models, kinds), short="Curves"),
     ]
     shown = [
         fragment(tag("h3", name), charts.fallen_images(images, classes))
@@ -92,7 +92,7 @@ def noise_page(
         parts.append(section("Images that fall first", figure(captions.FALLEN, shown), short="Images"))
     count = len(next(iter(next(iter(found.values())).values())))
     numbers = [("models", str(len(models)), ""), ("images", f"{count:,}", data.name), ("kinds", str(len(kinds)), "")]
-    return _page(f"Noise on {data.name}", "how much noise changes decisions", numbers, parts, told, made_by)
+    return assemble(f"Noise on {data.name}", "how much noise changes decisions", numbers, parts, told, made_by)
 
 
 def adversarial_page(
@@ -109,9 +109,9 @@ def adversarial_page(
     parts = [section("Accuracy under attack", figure(captions.ADVERSARIAL, table))]
     if minimal:
         curve = charts.standing_curves(minimal, "L2", "L2 distance")
-        parts.append(section("Over distance", _curves(captions.STANDING, list(minimal), [curve])))
+        parts.append(section("Over distance", curves(captions.STANDING, list(minimal), [curve])))
     numbers = [("models", str(len({row[0] for row in rows})), ""), ("images", f"{rows[0][-1]:,}", data.name)]
-    return _page(
+    return assemble(
         f"Adversaries on {data.name}", "which decisions stand when images are moved", numbers, parts, notes, made_by
     )
 
@@ -127,19 +127,22 @@ def write_page(text: str, folder: str | Path) -> Path:
     return target
 
 
-def _curves(caption: str, models: Sequence[str], curves: Sequence[Html]) -> Html:
-    return figure(caption, legend(models), tag("div", curves, class_="grid"))
+def curves(caption: str, models: Sequence[str], charts_: Sequence[Html]) -> Html:
+    """Charts side by side under one legend."""
+    return figure(caption, legend(models), tag("div", charts_, class_="grid"))
 
 
-def _page(
+def assemble(
     title: str,
     about: str,
     numbers: Sequence[tuple[str, str, str]],
     parts: Sequence[Section],
     notes: Sequence[str],
     made_by: str,
+    warnings: Sequence[Html] = (),
 ) -> str:
+    """A page with tiles of numbers, warnings and notes at its top, and the command that makes it at its end."""
     items = [tag("li", tag("span", name), tag("b", value), tag("small", extra)) for name, value, extra in numbers]
-    lead = [tag("ul", items, class_="tiles"), *(note(text, kind="info") for text in notes)]
+    lead = [tag("ul", items, class_="tiles"), *warnings, *(note(text, kind="info") for text in notes)]
     again = section("Reproduce it", tag("p", "Make this page again:"), command(made_by))
     return page(title, about, lead, [*parts, again], made_by)

@@ -54,6 +54,12 @@ class Classifier:
     def has_gradient(self) -> bool:
         return self._module is not None
 
+    def offers(self, need: str) -> bool:
+        """Whether an attack that needs this can ask it: a gradient, reconstructions, or anything less."""
+        if need == "reconstructions":
+            return hasattr(self._module, "infer")
+        return self.has_gradient or need != "gradient"
+
     def need_gradient(self, what: str) -> None:
         """Raise an error that says that ``what`` cannot do without."""
         if self._module is None:

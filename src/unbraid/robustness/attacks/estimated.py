@@ -88,11 +88,8 @@ def _register(base: Attack) -> Attack:
     def attack(
         classify: Classifier, images: Tensor, goal: Goal, *, norm: Norm, h: tuple[float, ...] = STEPS, **told: Any
     ) -> Tensor:
-        tries = []
-        for width in h:
-            moved = base.move(EstimatedGradient(classify, width), images, goal, norm=norm, **told)
-            tries.append((moved, classify.met(moved, goal)))
-        return nearest(images, tries, norm)
+        found = (base.move(EstimatedGradient(classify, width), images, goal, norm=norm, **told) for width in h)
+        return nearest(images, ((moved, classify.met(moved, goal)) for moved in found), norm)
 
     known = inspect.signature(base.function)
     width = inspect.Parameter("h", inspect.Parameter.KEYWORD_ONLY, default=STEPS, annotation="tuple[float, ...]")

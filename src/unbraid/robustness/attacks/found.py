@@ -33,6 +33,8 @@ class Found:
     """Float64 ``[n]``: 0 where nothing had to be done, infinite where nothing was found."""
     success: Tensor
     """Bool ``[n]``."""
+    refuted: Tensor | None = None
+    """Bool ``[n]``: what was found first did not stand before the model that verifies; another was looked for."""
 
     def __len__(self) -> int:
         return len(self.distances)
@@ -71,7 +73,8 @@ def best_of(found: Sequence[Found], name: str = "all") -> Found:
     rows = torch.arange(len(which), device=which.device)
     success = torch.stack([one.success for one in found])[which, rows]
     adversarials = torch.stack([one.adversarials for one in found])[which, rows]
-    return Found(name, found[0].norm, adversarials, distances[which, rows], success)
+    refuted = torch.stack([torch.zeros_like(one.success) if one.refuted is None else one.refuted for one in found])
+    return Found(name, found[0].norm, adversarials, distances[which, rows], success, refuted[which, rows])
 
 
 def count(

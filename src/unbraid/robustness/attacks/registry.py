@@ -20,6 +20,7 @@ from unbraid.robustness.attacks.classifier import Classifier, float_images
 from unbraid.robustness.attacks.draws import Draws
 from unbraid.robustness.attacks.found import Found, count
 from unbraid.robustness.attacks.goals import Goal, Misclassified, Named
+from unbraid.robustness.attacks.line import along
 from unbraid.robustness.attacks.norms import NORMS, Norm, norm_of
 from unbraid.robustness.attacks.search import smallest_radius
 from unbraid.robustness.attacks.vectors import as_rows
@@ -30,6 +31,9 @@ NEEDS = ("gradient", "scores", "decision", "substitute", "reconstructions")
 SHARED = ("norm", "radius", "draws")
 """What the shared part tells an attack, if it asks; its other arguments are its options."""
 BATCH = 128
+BEYOND = 8.0
+"""What was found for a model and does not stand before the one that verifies is looked for up to so many times as far
+on the same line."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +81,7 @@ class Attack:
         target: Any = None,
         goal: Goal | None = None,
         threshold: float | None = None,
+        verify: Any = None,
         seed: int = 0,
         name: str = "",
         factor: str = "",
@@ -91,30 +96,41 @@ class Attack:
         does not matter to it is taken back, where the goal stays reached. Images that reach the goal as they are have
         distance 0; where the attack found nothing (within ``bound``), the distance is infinite, which proves nothing.
         What is drawn depends on the seed and the image alone.
+
+        ``verify`` is the model that decides, if ``predict`` is a cheaper stand-in for it (a search of few steps, or one
+        that goes on where it was): whatever is found counts only if ``verify`` agrees. What it refutes is looked for
+        farther out on the same line, then by the attack on ``verify`` itself.
         """
         how = norm_of(self._norm(norm))
         self._check(bound, batch, options)
         classify = predict if isinstance(predict, Classifier) else Classifier(predict, name, factor)
+        judge = classify
+        if verify is not None:
+            judge = verify if isinstance(verify, Classifier) else Classifier(verify, factor=factor)
         if self.needs == "gradient":
             classify.need_gradient(f"the attack {self.name!r}")
         x, aim = _asked(classify, images, labels, target, goal)
         with fast_kernels():
-            outputs = torch.cat([classify.scores(x[k : k + batch]) for k in range(0, len(x), batch)])
-            aim.check(outputs, classify.name)
+            outputs = torch.cat([judge.scores(x[k : k + batch]) for k in range(0, len(x), batch)])
+            aim.check(outputs, judge.name)
+            if judge is not classify:
+                _check_same(outputs, classify.scores(x[:1]), judge, classify)
             if self.needs == "gradient":
                 classify.check_gradient(f"the attack {self.name!r}", x)
             done = aim.met(outputs)
             moved, distances = x.clone(), torch.zeros(len(x), dtype=torch.float64, device=x.device)
+            refuted = torch.zeros(len(x), dtype=torch.bool, device=x.device)
             rows = (~done).nonzero()[:, 0]
             for part in rows.split(batch) if len(rows) else ():
-                moved[part], distances[part] = self._moved(
-                    classify, x[part], aim[part], how, bound, threshold, Draws.of(x[part], seed), options
+                moved[part], distances[part], refuted[part] = self._moved(
+                    classify, judge, x[part], aim[part], how, bound, threshold, Draws.of(x[part], seed), options
                 )
-        return Found(self.name, how.name, moved, distances, distances.isfinite())
+        return Found(self.name, how.name, moved, distances, distances.isfinite(), refuted)
 
     def _moved(
         self,
         classify: Classifier,
+        judge: Classifier,
         images: Tensor,
         goal: Goal,
         norm: Norm,
@@ -122,8 +138,9 @@ class Attack:
         threshold: float | None,
         draws: Draws,
         options: Mapping[str, Any],
-    ) -> tuple[Tensor, Tensor]:
-        """Images that were moved and how far, after the count: infinitely far and unmoved where it failed."""
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Images that were moved, how far, after the count (infinitely and unmoved where it failed), and whose first
+        claim was refuted."""
 
         def attempt(part: Tensor, aim: Goal, radius: Tensor, noise: Draws) -> Tensor:
             return self.move(classify, part, aim, norm=norm, radius=radius, draws=noise, **options)
@@ -137,10 +154,25 @@ class Attack:
         if threshold is not None:
             # A model that puts the threshold itself on the other side would lose what was found.
             fewer = refined(images, moved, threshold)
-            moved = torch.where(as_rows(classify.met(fewer, goal), images), fewer, moved)
-        success, sizes, seen = count(classify, images, moved, goal, norm, bound, f"the attack {self.name!r}")
-        moved = torch.where(as_rows(success, images), seen, images)
-        return moved, torch.where(success, sizes, torch.inf)
+            moved = torch.where(as_rows(judge.met(fewer, goal), images), fewer, moved)
+        claimed = moved
+        success, sizes, seen = count(judge, images, claimed, goal, norm, bound, f"the attack {self.name!r}")
+        moved, sizes = torch.where(as_rows(success, images), seen, images), torch.where(success, sizes, torch.inf)
+        refuted = torch.zeros_like(success)
+        rows = (~success).nonzero()[:, 0]
+        if judge is classify or not len(rows):
+            return moved, sizes, refuted
+        refuted[rows] = classify.met(claimed[rows], goal[rows])
+        ways, reach = claimed[rows] - images[rows], images.new_full((len(rows),), BEYOND)
+        ahead, _ = along(judge, images[rows], goal[rows], ways, reach)
+        success, farther, seen = count(judge, images[rows], ahead, goal[rows], norm, bound)
+        moved[rows[success]], sizes[rows[success]] = seen[success], farther[success]
+        rows = rows[~success]
+        if len(rows) and judge.offers(self.needs):
+            moved[rows], sizes[rows], _ = self._moved(
+                judge, judge, images[rows], goal[rows], norm, bound, threshold, draws[rows], options
+            )
+        return moved, sizes, refuted
 
     def _norm(self, norm: str | None) -> str:
         if norm is not None and norm not in self.norms:
@@ -172,6 +204,14 @@ def _asked(classify: Classifier, images: Any, labels: Any, target: Any, goal: Go
         return x, Misclassified(truth.to(x.device))
     chosen = float_images(images, [target] * len(pixels) if isinstance(target, int) else target)[1]
     return x, Named(chosen.to(x.device))
+
+
+def _check_same(judged: Tensor, given: Tensor, judge: Classifier, classify: Classifier) -> None:
+    if judged.shape[1] != given.shape[1]:
+        raise UsageError(
+            f"verify must give what predict gives: {judge.name} gives {judged.shape[1]} numbers of an image, "
+            f"{classify.name} {given.shape[1]}"
+        )
 
 
 _ATTACKS: Registry[Attack] = Registry("attack")

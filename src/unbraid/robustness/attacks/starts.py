@@ -9,7 +9,12 @@ from unbraid.robustness.attacks.classifier import Classifier
 from unbraid.robustness.attacks.draws import Draws
 from unbraid.robustness.attacks.goals import Goal
 
-__all__ = ["noise_images", "salted"]
+__all__ = ["noise_images", "salted", "sprinkled"]
+
+LEVELS, AGAIN = 12, 60
+"""Amounts of salt and pepper that are tried, and so many more draws where none was enough."""
+LESS = 0.8
+"""Each try to do with less salt and pepper takes this share of what was enough."""
 
 
 def noise_images(
@@ -70,4 +75,37 @@ def salted(classify: Classifier, images: Tensor, goal: Goal, draws: Draws, level
         rows = rows[high[rows] - low[rows] > 1]
     moved, rows = images.clone(), reached.nonzero()[:, 0]
     moved[rows] = at(high[rows], rows)
+    return moved, reached
+
+
+def sprinkled(classify: Classifier, images: Tensor, goal: Goal, draws: Draws, tries: int) -> tuple[Tensor, Tensor]:
+    """Images with salt and pepper that reach the goal, drawn anew ``tries`` times with less, and whether they do.
+
+    Each pixel is black or white with a probability that grows until the goal is reached, and falls with each success.
+    """
+
+    def at(noise: Tensor, share: Tensor, part: Tensor) -> Tensor:
+        black = (noise * 2.0**24).long() % 2 == 0  # the last bit knows nothing of the size
+        return torch.where(noise < share.reshape(-1, 1, 1, 1), (~black).to(images), part)
+
+    share, moved = images.new_ones(len(images)), images.clone()
+    rows, noise = torch.arange(len(images), device=images.device), draws.uniform(1, *images.shape[2:])
+    for level in range(1, LEVELS + AGAIN + 1):
+        if not len(rows):
+            break
+        if level > LEVELS:  # those that even this noise does not change are given other noise
+            noise = images.new_zeros(len(images), 1, *images.shape[2:])
+            noise[rows] = draws[rows].uniform(1, *images.shape[2:])
+        amount = ((level - 1) % LEVELS + 1) ** 2 / LEVELS**2
+        trial = at(noise[rows], images.new_full((len(rows),), amount), images[rows])
+        met = classify.met(trial, goal[rows])
+        moved[rows[met]], share[rows[met]] = trial[met], amount
+        rows = rows[~met]
+    reached = torch.ones(len(images), dtype=torch.bool, device=images.device)
+    reached[rows] = False
+    rows = reached.nonzero()[:, 0]
+    for _ in range(tries if len(rows) else 0):
+        trial = at(draws[rows].uniform(1, *images.shape[2:]), LESS * share[rows], images[rows])
+        met = classify.met(trial, goal[rows])
+        moved[rows[met]], share[rows[met]] = trial[met], LESS * share[rows[met]]
     return moved, reached

@@ -1,0 +1,73 @@
+"""Which attacks are tried with which options: a budget for every norm."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from unbraid.errors import UsageError, unknown_name
+
+__all__ = ["BOUNDS", "BUDGETS", "DISTAL_STEPS", "FEW", "budget_of", "check_budget"]
+
+BOUNDS = {"l0": 12.0, "l2": 1.5, "linf": 0.3}
+"""Distances at which Schott et al. (2019) tell the accuracy on digits."""
+Attacks = dict[str, dict[str, Any]]
+"""Attacks by name, with their options."""
+BUDGETS: dict[str, dict[str, Attacks]] = {
+    "quick": {
+        "l0": {"salt-and-pepper": {"restarts": 3}, "pointwise": {"restarts": 3}, "fmn": {}},
+        "l2": {"gaussian": {"restarts": 3}, "fgm": {}, "deepfool": {}, "bim": {}, "ddn": {}},
+        "linf": {"fgm": {}, "deepfool": {}, "bim": {}, "mim": {}, "fmn": {}, "square": {"steps": 100}},
+    },
+    "full": {
+        "l0": {"salt-and-pepper": {}, "pointwise": {}, "fmn": {"steps": 500}},
+        "l2": {
+            "gaussian": {},
+            "boundary": {"steps": 5000},
+            "pointwise": {},
+            "fgm": {},
+            "deepfool": {},
+            "bim": {},
+            "ddn": {"steps": 300},
+            "fmn": {"steps": 300},
+            "apgd": {"loss": "margin"},
+        },
+        "linf": {
+            "fgm": {},
+            "deepfool": {},
+            "bim": {},
+            "mim": {},
+            "fmn": {"steps": 300},
+            "pgd": {"restarts": 3},
+            "apgd": {"loss": "margin"},
+            "square": {},
+        },
+    },
+}
+"""Attacks with their options, by budget and norm."""
+DRAWING: dict[str, dict[str, Attacks]] = {
+    "quick": {"l2": {"latent-descent": {}, "boundary": {"steps": 300}}},
+    "full": {"l2": {"latent-descent": {}}},
+}
+"""What models that classify by drawing are attacked with besides."""
+FEW = {"quick": 10, "full": 25}
+"""So many passes of their search attacks on such models are given; what they find is verified by the whole search."""
+DISTAL_STEPS = {"quick": 1000, "full": 10_000}
+
+
+def check_budget(budget: str) -> None:
+    """Refuse a budget that there is not."""
+    if budget not in BUDGETS:
+        raise unknown_name("budget", budget, BUDGETS)
+
+
+def budget_of(norms: Sequence[str], budget: str, *, draws: bool = False) -> dict[str, Attacks]:
+    """The attacks of a budget by norm; more if the model ``draws`` what it sees."""
+    check_budget(budget)
+    if not norms:
+        raise UsageError(f"norms must name at least one of {', '.join(BOUNDS)}, got none")
+    for norm in norms:
+        if norm not in BOUNDS:
+            raise unknown_name("norm", norm, BOUNDS)
+    more = DRAWING[budget] if draws else {}
+    return {norm: {**BUDGETS[budget][norm], **more.get(norm, {})} for norm in norms}

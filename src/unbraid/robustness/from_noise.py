@@ -1,0 +1,134 @@
+"""Distal adversarials: images of noise that a model becomes sure of (Schott et al., 2019)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from unbraid.errors import UsageError
+from unbraid.robustness.attacks import ClassGoal, Classifier, Draws, EstimatedGradient
+from unbraid.robustness.synthesis import Calibration
+
+__all__ = ["Distal", "distal"]
+
+
+@dataclass(frozen=True)
+class Distal:
+    """Where climbing from noise led, image by image."""
+
+    images: Tensor
+    """Floats ``[n, c, h, w]`` in [0, 1]: the last of each climb."""
+    labels: np.ndarray
+    """The classes that were to be named, ``[n]``."""
+    confidence: np.ndarray
+    """Their probabilities in the end, ``[n]``."""
+    steps: np.ndarray
+    """After so many steps it was over, ``[n]``."""
+    success: np.ndarray
+    """Whether the confidence that was asked for was reached: bool ``[n]``."""
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __str__(self) -> str:
+        return (
+            f"{int(self.success.sum())} of {len(self)} images of noise are named with confidence, median confidence "
+            f"{np.median(self.confidence):.3g}"
+        )
+
+    def _repr_html_(self) -> str:
+        return f"<code>{escape(str(self))}</code>"
+
+
+@dataclass(frozen=True)
+class _Believed(ClassGoal):
+    """A class has a probability: what is climbed is its logarithm."""
+
+    calibration: Calibration
+    confidence: float
+
+    def loss(self, outputs: Tensor) -> Tensor:
+        eta = self.calibration.eta
+        scores = self.calibration.alpha * outputs.double()
+        logs = torch.logaddexp(scores, torch.full_like(scores, math.log(eta) if eta else -math.inf))
+        return self._own(logs) - logs.logsumexp(1)
+
+    def margin(self, outputs: Tensor) -> Tensor:
+        return self.loss(outputs) - math.log(self.confidence)
+
+    def __getitem__(self, rows: Tensor | slice) -> _Believed:
+        return _Believed(self.classes[rows], self.calibration, self.confidence)
+
+
+def distal(
+    predict: Any,
+    shape: Sequence[int],
+    label: int | Sequence[int] = 1,
+    *,
+    count: int = 1,
+    confidence: float = 0.9,
+    calibration: Calibration | None = None,
+    steps: int = 10_000,
+    rate: float = 1.0,
+    momentum: float = 0.95,
+    h: float = 1.0,
+    seed: int = 0,
+    name: str = "",
+    factor: str = "",
+) -> Distal:
+    """Climb from images of uniform noise until a class is believed in, or for ``steps`` (Schott et al., 2019).
+
+    ``shape`` is ``(channels, height, width)``. There are ``count`` images for a ``label``, or one for each of several.
+    Probabilities are those of a ``calibration`` (``synthesis.calibrate``), softmax without one. Each step follows the
+    gradient of the logarithm of the probability, with momentum, and is clipped to [0, 1]; of functions without
+    gradients it is estimated by moving pixels by ``h``. Images whose gradient vanishes stay where they are.
+    """
+    _check(shape, count, confidence, steps, rate, momentum)
+    classify = predict if isinstance(predict, Classifier) else Classifier(predict, name, factor)
+    if not classify.has_gradient:
+        classify = EstimatedGradient(classify, h)
+    labels = np.full(count, label) if np.ndim(label) == 0 else np.asarray(label)
+    if labels.ndim != 1 or not len(labels) or labels.dtype.kind not in "iu" or labels.min() < 0:
+        raise UsageError(f"label must be a class from 0, or several, got {label!r}")
+    numbers = torch.arange(len(labels), dtype=torch.float32).reshape(-1, 1, 1, 1)
+    x = classify.place(Draws.of(numbers, seed).uniform(*shape))
+    goal = _Believed(torch.from_numpy(labels.astype(np.int64)).to(x.device), calibration or Calibration(), confidence)
+    scores = classify.scores(x)
+    goal.check(scores, classify.name)
+    velocity, taken = torch.zeros_like(x), np.full(len(x), steps)
+    rows = torch.arange(len(x), device=x.device)
+    for step in range(steps + 1):
+        slope, scores = classify.gradient(x[rows], goal[rows], margin=True)
+        reached = goal[rows].met(scores)
+        if step == steps or reached.all():
+            taken[rows[reached].cpu().numpy()] = step
+            break
+        velocity[rows] = momentum * velocity[rows] + slope.to(x)
+        moved = (x[rows] + rate * velocity[rows]).clamp(0, 1)
+        still = (slope.flatten(1) == 0).all(1) & (moved == x[rows]).flatten(1).all(1)
+        over = reached | still
+        taken[rows[over].cpu().numpy()] = step
+        x[rows[~over]], rows = moved[~over], rows[~over]
+        if not len(rows):
+            break
+    chances = goal.loss(classify.scores(x)).exp().cpu().numpy()
+    # The scores of one batch and of another differ by rounding.
+    return Distal(x, labels, chances, taken, chances >= confidence * (1 - 1e-6))
+
+
+def _check(shape: Sequence[int], count: int, confidence: float, steps: int, rate: float, momentum: float) -> None:
+    if len(shape) != 3 or any(int(side) != side or side < 1 for side in shape):
+        raise UsageError(f"shape must be (channels, height, width) of the images, got {tuple(shape)}")
+    if count < 1 or steps < 1:
+        raise UsageError(f"count and steps must be at least 1, got {count} and {steps}")
+    if not 0 < confidence < 1:
+        raise UsageError(f"confidence must lie between 0 and 1, got {confidence}")
+    if not rate > 0 or not 0 <= momentum < 1:
+        raise UsageError(f"rate must be above 0 and momentum from 0, less than 1, got {rate} and {momentum}")
