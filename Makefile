@@ -10,7 +10,7 @@ export NUMBA_NUM_THREADS ?= 1
 .PHONY: help demo test coverage test-slow format docs pages check-pages benchmarks clean
 
 help:
-	@echo "make demo        train a model on rendered sprites, score it, draw it (a few minutes)"
+	@echo "make demo        train a model on rendered rooms, score it, draw it (a few minutes)"
 	@echo "make test        lint, types, import rules, docs, tests"
 	@echo "make coverage    the tests again, and which lines they run"
 	@echo "make test-slow   the tests that take minutes"

@@ -1,7 +1,7 @@
 """Photograph the explorer and the report: ``python docs/make_screenshots.py RUN STUDY`` writes ``docs/images/*.png``.
 
-Needs Chromium (on Debian: apt-get install chromium). A model whose latents show something is best: with the settings of
-``make demo`` and ten times its steps, position and size come apart.
+Needs Chromium (on Debian: apt-get install chromium). A model whose latents show something is best, such as that of
+``make demo``.
 """
 
 import argparse

@@ -10,14 +10,15 @@ from unbraid.cli import main as unbraid
 
 __all__ = ["main"]
 
-DATA = "sprites32"
+DATA = "rooms3d-32"
 COMMANDS = (
     f"data show {DATA} --out {{out}}/data.png",
-    f"train beta-tcvae --data {DATA} --beta 6 --learning-rate 1e-3 --steps 6000 --seed 0 --out {{out}}/run",
+    f"train ada-gvae --data {DATA} --pairs protocol=uni,changes=1 --beta 4 --reference-size 64 --learning-rate 1e-3 "
+    "--steps 5000 --seed 1 --out {out}/run",
     "evaluate {out}/run --points 1000",
-    "traverse {out}/run --active-only --image 451088",
+    "traverse {out}/run --active-only --image 249424",
 )
-"""The last one starts from a large ellipse in the middle."""
+"""Pairs of rooms differ in one factor, nobody says in which. The last one starts from a large cylinder."""
 
 
 def main(out: Path) -> int:
