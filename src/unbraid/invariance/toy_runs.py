@@ -26,7 +26,8 @@ _NET = {"net": "fc:width=32,zero=true", "optimizer": "adam"}
 _ICE = {**_NET, "nuisance_width": 64}
 TOY_WAYS: dict[str, tuple[str, dict[str, Any]]] = {
     "CE": ("firevnet", _NET),
-    "iCE without likelihood": ("ice", {**_ICE, "w_nuisance": 1.0, "w_mle": 0.0}),
+    # Nothing else bounds what is paid: without the cap the nuisance outputs grow until the game explodes.
+    "iCE without likelihood": ("ice", {**_ICE, "w_nuisance": 1.0, "w_mle": 0.0, "cap": True}),
     # 0.1 nats summed over the nuisances are 0.1 d ln 2 bits per dimension.
     "iCE": ("ice", {**_ICE, "w_mle": 0.1 * SIZE * math.log(2)}),
 }
