@@ -49,7 +49,7 @@ class Generators:
         asked = getattr(objective, "search", None)
         self.decode: Callable[[Tensor], Tensor]
         if isinstance(model, ClassVAEs):
-            self.classes, self.latents, self.decode = model.classes, model.latents, model.decode
+            self.classes, self.latents, self.decode = model.classes, model.latents, model.drawing()
         elif run.can("decode") and hasattr(objective, "latents"):
             self.classes, self.latents = 1, int(objective.latents)
             self.decode = lambda codes: objective.decode(model, codes[:, 0])[:, None]
@@ -115,5 +115,6 @@ class SearchClassifier(nn.Module):
     def infer(self, images: Tensor) -> Explained:
         """The best latent of every class, with its energy and its decoding."""
         net = self.networks
-        known = Decodings.of(net, net.decode, net.classes, net.latents, self.search, images)
-        return explain(net.decode, images, known, self.search)
+        draw = net.drawing()
+        known = Decodings.of(net, draw, net.classes, net.latents, self.search, images)
+        return explain(draw, images, known, self.search)
