@@ -68,6 +68,23 @@ def test_calibration_reaches_its_median():
         assert calibrate(RNG.normal(0, 1, (50, 5)), RNG.integers(0, 5, 50)).eta == 0
 
 
+def test_scores_far_from_zero_are_calibrated_or_refused():
+    labels = RNG.integers(0, 5, 400)
+    scores = -RNG.gamma(4, 10, (400, 5))
+    scores[np.arange(400), labels] += 60
+    near = calibrate(scores, labels)
+    # (exp(a (l + s)) + eta') / sum is the same with eta' = exp(a s) eta: a shift multiplies eta, and nothing else.
+    shift = 500 / near.alpha
+    far = calibrate(scores + shift, labels)
+    assert far.alpha == pytest.approx(near.alpha, rel=1e-4)
+    np.testing.assert_allclose(posterior(scores + shift, far), posterior(scores, near), atol=1e-3)
+    large = calibrate(1e6 * scores, labels)  # a factor goes into alpha
+    np.testing.assert_allclose(posterior(1e6 * scores, large), posterior(scores, near), atol=1e-3)
+    for beyond in (1e9, -1e9):  # exp(alpha 1e9) overflows, exp(-alpha 1e9) would silently be 0
+        with pytest.raises(UsageError, match="subtract the same number"):
+            calibrate(scores + beyond, labels)
+
+
 def test_the_bound_is_where_the_two_energies_meet():
     # d = 5, R = 2, K = 3: (25 - 4 - 3) / (2 * 7) = 18 / 14; there (2 + e)^2 + 3 = (5 - e)^2 = 13.796.
     found = l2_bound(np.array([[5.0]]), np.array([2.0]), np.array([3.0]))[0]
@@ -148,6 +165,29 @@ def test_counting_the_divergence_of_others_gives_more(bounded):
     assert found.coupled.mean() > found.l2.mean()
     assert (found.linf <= found.coupled + 1e-3).all()  # a change of Linf e has an L2 of e or more
     assert "valid if the search found" in str(found)
+
+
+def test_no_change_within_a_bound_of_scaled_classes_changes_the_decision(bounded):
+    made, flat, truth, plain = bounded
+    scales = torch.tensor([1.0, 1.3, 0.8])
+    images = flat.view(-1, 1, 3, 3)
+    found = lower_bounds(None, images, truth, coupled=True, linf=True, scales=scales, generators=made)
+    same = lower_bounds(None, images, truth, coupled=False, scales=[2.0, 2.0, 2.0], generators=made)
+    np.testing.assert_allclose(same.l2, plain.l2, atol=1e-6)  # what multiplies all classes changes nothing
+    own = (scales * made.energies(flat)).argmin(1) == truth
+    assert (found.right == own.numpy()).all()
+    assert 0 < (found.l2 > 0).sum() < len(flat) or (found.l2 != plain.l2).any()
+    assert (found.coupled >= found.l2 - 1e-3).all()
+    noise = torch.Generator().manual_seed(4)
+    for row in range(len(flat)):
+        ways = torch.cat([torch.randn(1000, 9, generator=noise), made.shifts - flat[row]])
+        unit = ways / ways.norm(dim=1, keepdim=True)
+        for bound, step in ((found.l2, unit), (found.coupled, unit), (found.linf, ways.sign())):
+            if bound[row] > 0:
+                moved = flat[row] + 0.999 * float(bound[row]) * step
+                assert ((scales * made.energies(moved)).argmin(1) == truth[row]).all()
+    with pytest.raises(UsageError, match="scales must be 3 numbers"):
+        lower_bounds(None, images, truth, scales=[1.0, 2.0], generators=made)
 
 
 def test_wrong_classes_have_no_bound(bounded):
