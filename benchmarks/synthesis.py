@@ -5,10 +5,10 @@
     python benchmarks/synthesis.py table --run runs/abs --images 500
 
 Speed: 8,000 samples and 50 passes for ten classes and a batch of 100 digits, one thread, CPU time. ``plain`` is the
-loop over classes that everybody writes first, with torch's own layers: the nearest of the cached decodings, then Adam on the
-latent, the best pass kept. Both take turns, and both energies are compared: at least 99 % of them must agree within
-0.1 % (Adam's steps are as long for small gradients as for large ones, so that rounding may send a search to another
-valley). Decodings, which are cached, are made beforehand.
+loop over classes that everybody writes first, with torch's own layers: the nearest of the cached decodings, then Adam
+on the latent, the best pass kept. Both take turns, and both energies are compared: at least 99 % of them must agree
+within 0.1 % (Adam's steps are as long for small gradients as for large ones, so that rounding may send a search to
+another valley). Decodings, which are cached, are made beforehand.
 """
 
 import argparse

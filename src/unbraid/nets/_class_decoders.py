@@ -278,7 +278,8 @@ def _halve(count, scratch, at, h, w, weights, kernel, to, depth, step):  # type:
         for x in range(w):
             tap_sums(
                 count, scratch, at + 2 * y * across + 2 * x * LANES, step, 5, 1, 5 * LANES,
-                (across, 0, 5 * LANES * LANES, 0), weights, kernel, spread(0.0), scratch, to + (y * w + x) * depth, step,
+                (across, 0, 5 * LANES * LANES, 0), weights, kernel, spread(0.0),
+                scratch, to + (y * w + x) * depth, step,
             )  # fmt: skip
 
 
