@@ -115,7 +115,9 @@ def test_an_own_image_is_explained(abs_page, abs_run, tmp_path):
 
 
 def logits(page, t: float) -> np.ndarray:
-    place = page.evaluate("async t => { await view.move(t); return document.querySelector('#picture').dataset.drawn }", t)
+    place = page.evaluate(
+        "async t => { await view.move(t); return document.querySelector('#picture').dataset.drawn }", t
+    )
     assert float(place.split(",")[2]) == t
     return np.array(page.evaluate("view.logits"))
 

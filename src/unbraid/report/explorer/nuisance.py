@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from unbraid.data import ImageDataset, counter_rng
 from unbraid.evaluation import class_names, has_classes, true_classes
-from unbraid.nets.bijections import BijectiveModel
+from unbraid.nets.bijections import Bijection, BijectiveModel, InvertibleConv
 from unbraid.report.explorer.networks import export
 
 if TYPE_CHECKING:
@@ -25,12 +27,42 @@ def inverts(run: Run) -> bool:
     return isinstance(run.model, BijectiveModel) and run.model.grid.images
 
 
+class _Fixed(Bijection):
+    """A 1x1 convolution and its inverse as numbers: ONNX does not invert matrices."""
+
+    def __init__(self, layer: InvertibleConv) -> None:
+        super().__init__()
+        matrix = layer.matrix().detach()
+        self.register_buffer("there", matrix.clone())
+        self.register_buffer("back", torch.linalg.inv(matrix.double()).to(matrix))
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        return self._times(x, "there"), x.new_zeros(())
+
+    def undo(self, z: Tensor) -> Tensor:
+        return self._times(z, "back")
+
+    def _times(self, x: Tensor, which: str) -> Tensor:
+        matrix = self.get_buffer(which)
+        return F.linear(x, matrix) if x.ndim == 2 else F.conv2d(x, matrix[:, :, None, None])
+
+
+def _fixed(module: nn.Module) -> nn.Module:
+    """A copy of a network in which invertible convolutions are numbers."""
+    found = copy.deepcopy(module)
+    for name, layer in list(found.named_modules()):
+        if isinstance(layer, InvertibleConv):
+            parent, _, last = name.rpartition(".")
+            setattr(found.get_submodule(parent), last, _Fixed(layer))
+    return found
+
+
 class _Outputs(nn.Module):
     """Images with their margins, ``[n, c, h, w]`` in [0, 1], to all outputs ``[n, d]``."""
 
     def __init__(self, model: BijectiveModel) -> None:
         super().__init__()
-        self.body = model.net.body
+        self.body = _fixed(model.net.body)
 
     def forward(self, images: Tensor) -> Tensor:
         z: Tensor = self.body((255 * images + 0.5) / 128 - 1)[0]
