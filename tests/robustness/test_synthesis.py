@@ -5,10 +5,12 @@ import pytest
 import torch
 from torch import nn
 
+import dots  # noqa: F401 (registers the data set)
 import unbraid
 from unbraid.data import load
 from unbraid.errors import UsageError, UsageWarning
 from unbraid.nets import ClassVAEs, Search, explain, load_released_abs
+from unbraid.objectives import Inputs
 from unbraid.robustness import attacks
 from unbraid.robustness.synthesis import (
     PUBLISHED,
@@ -149,6 +151,9 @@ def test_no_change_within_a_bound_changes_the_decision(bounded):
     assert found.right.all()
     assert (found.l2 > 0).any()
     noise = torch.Generator().manual_seed(9)
+    attacked = attacks.latent_descent(LinearSynthesis(made), flat.view(-1, 1, 3, 3), truth, step=0.1, steps=100)
+    assert (np.asarray(attacked.distances) >= found.coupled - 1e-3).all()
+    assert np.isfinite(attacked.distances).any()
     for row in range(len(flat)):
         ways = torch.randn(1000, 9, generator=noise)
         worst = [made.shifts[c] - flat[row] for c in range(3)]
@@ -200,11 +205,11 @@ def test_wrong_classes_have_no_bound(bounded):
 
 
 class LinearSynthesis(nn.Module):
-    """Analysis by synthesis with two linear generators, as attacks see it."""
+    """Analysis by synthesis with linear generators, two unless given, as attacks see it."""
 
-    def __init__(self):
+    def __init__(self, made=None):
         super().__init__()
-        self.made = LinearGenerators(classes=2, seed=3)
+        self.made = made or LinearGenerators(classes=2, seed=3)
 
     def infer(self, images):
         return explain(self.made.decode, images, self.made.known, self.made.search)
@@ -258,8 +263,40 @@ def test_runs_of_abs_say_what_each_class_would_draw(tmp_path):
     assert codes.codes.shape == (3, 1, 3)
     better = infer(plain, images, samples=50, iterations=30)
     assert (better.energy <= codes.energy).all()
+    quick = infer(plain, images, quick=True)
+    assert (quick.energy == infer(plain, images, samples=1000, iterations=25).energy).all()
+    assert (infer(plain, images, quick=True, samples=50, iterations=5).energy == codes.energy).all()
     with pytest.raises(UsageError, match="one decoder"):
         lower_bounds(plain, images, np.zeros(3, dtype=int))
+
+
+def test_on_noise_no_class_is_likelier_than_another(tmp_path):
+    # Distal images: every energy is high there, exp(alpha l) vanishes beside eta, and twelve classes have 1/12 each.
+    dots = load("dots")
+    run = unbraid.train(
+        "abs", dots, factor="x", latents=2, learning_rate=1e-2, anneal_steps=40, samples=200, iterations=20, steps=80,
+        batch_size=6, out=tmp_path / "abs", progress="none",
+    )  # fmt: skip
+    index = np.arange(0, len(dots), 2)
+    known = -infer(run, dots.images(index)).energy
+    fitted = calibrate(known, dots.factors(index)[:, 0])
+    assert np.median(posterior(known, fitted).max(1)) == pytest.approx(0.9, abs=0.002)
+    noise = np.random.default_rng(0).integers(0, 256, (20, 16, 16, 1), dtype=np.uint8)
+    found = posterior(-infer(run, noise).energy, fitted)
+    assert found.max() <= 1.01 / 12
+
+
+def test_the_divergence_of_training_is_that_of_normals():
+    # 0.5 sum(mu^2 + s^2 - 1 - ln s^2), the general formula, against torch's own.
+    objective = unbraid.objectives.make("abs", {"factor": "x"})
+    net = ClassVAEs((16, 16, 1), 2, 3, generator=torch.Generator().manual_seed(0)).eval()
+    images = torch.rand(8, 1, 16, 16, generator=torch.Generator().manual_seed(1))
+    terms = objective.loss(net, Inputs(images), 0, torch.Generator().manual_seed(2))
+    mean, log_variance = net.encode(images.unflatten(0, (2, -1)).transpose(0, 1))
+    drawn = torch.distributions.Normal(mean, (0.5 * log_variance).exp())
+    prior = torch.distributions.Normal(torch.zeros_like(mean), torch.ones_like(mean))
+    exact = torch.distributions.kl_divergence(drawn, prior).sum(-1).mean()
+    torch.testing.assert_close(terms.watched["kl"], exact, rtol=1e-5, atol=1e-6)
 
 
 class Summed(nn.Module):
