@@ -46,7 +46,7 @@ export async function explainPage(main: HTMLElement, run: RunData, synthesis: Sy
   ]);
   const showing = h(
     "section",
-    { class: "showing" },
+    { class: "showing drawable" },
     sketch.element,
     h(
       "div",

@@ -79,7 +79,12 @@ class Nuisance {
       this.picture.style.width = `${(scale * width) / dense}px`;
       this.picture.style.height = `${(scale * height) / dense}px`;
     }).observe(box);
-    this.showing = h("section", { class: "showing" }, box, h("div", { class: "track" }, this.slider), h("div", { class: "ends" }, h("span", {}, "nuisance of x"), this.button, h("span", {}, "of the donor")));
+    this.showing = h(
+      "section",
+      { class: "showing" },
+      box,
+      h("div", { class: "mover" }, this.slider, h("div", { class: "ends" }, h("span", {}, "nuisance of x"), this.button, h("span", {}, "of the donor"))),
+    );
     const count = about.classes.length;
     this.element = h(
       "div",
