@@ -4,9 +4,9 @@ import re
 
 import numpy as np
 import pytest
+from page_checks import Page
 
 import unbraid
-from page_checks import Page
 from unbraid.data import load
 from unbraid.report.page import make_report
 from unbraid.report.page.synthesis import see_drawings

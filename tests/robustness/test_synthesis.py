@@ -272,14 +272,14 @@ def test_runs_of_abs_say_what_each_class_would_draw(tmp_path):
 
 def test_on_noise_no_class_is_likelier_than_another(tmp_path):
     # Distal images: every energy is high there, exp(alpha l) vanishes beside eta, and twelve classes have 1/12 each.
-    dots = load("dots")
+    data = load("dots")
     run = unbraid.train(
-        "abs", dots, factor="x", latents=2, learning_rate=1e-2, anneal_steps=40, samples=200, iterations=20, steps=80,
+        "abs", data, factor="x", latents=2, learning_rate=1e-2, anneal_steps=40, samples=200, iterations=20, steps=80,
         batch_size=6, out=tmp_path / "abs", progress="none",
     )  # fmt: skip
-    index = np.arange(0, len(dots), 2)
-    known = -infer(run, dots.images(index)).energy
-    fitted = calibrate(known, dots.factors(index)[:, 0])
+    index = np.arange(0, len(data), 2)
+    known = -infer(run, data.images(index)).energy
+    fitted = calibrate(known, data.factors(index)[:, 0])
     assert np.median(posterior(known, fitted).max(1)) == pytest.approx(0.9, abs=0.002)
     noise = np.random.default_rng(0).integers(0, 256, (20, 16, 16, 1), dtype=np.uint8)
     found = posterior(-infer(run, noise).energy, fitted)
