@@ -151,9 +151,6 @@ def test_no_change_within_a_bound_changes_the_decision(bounded):
     assert found.right.all()
     assert (found.l2 > 0).any()
     noise = torch.Generator().manual_seed(9)
-    attacked = attacks.latent_descent(LinearSynthesis(made), flat.view(-1, 1, 3, 3), truth, step=0.1, steps=100)
-    assert (np.asarray(attacked.distances) >= found.coupled - 1e-3).all()
-    assert np.isfinite(attacked.distances).any()
     for row in range(len(flat)):
         ways = torch.randn(1000, 9, generator=noise)
         worst = [made.shifts[c] - flat[row] for c in range(3)]
