@@ -1,5 +1,7 @@
 """Photograph the explorer and the report: ``python docs/make_screenshots.py RUN STUDY`` writes ``docs/images/*.png``.
 
+``--synthesis RUN`` and ``--bijective RUN``, with or without these, do the same for the pages of such runs.
+
 Needs Chromium (on Debian: apt-get install chromium). A model whose latents show something is best, such as that of
 ``make demo``.
 """
@@ -22,10 +24,12 @@ from unbraid.report.explorer import LoopbackServer, Site, run_site, study_site
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("run", type=Path)
-    parser.add_argument("study", type=Path)
+    parser.add_argument("run", type=Path, nargs="?")
+    parser.add_argument("study", type=Path, nargs="?")
     parser.add_argument("--image", type=int, default=0, help="position in the gallery of the image to start from")
     parser.add_argument("--compare", type=int, nargs=2, metavar="INDEX", help="runs of the study to put side by side")
+    parser.add_argument("--synthesis", type=Path, help="a run of abs, to photograph its page")
+    parser.add_argument("--bijective", type=Path, help="a run of firevnet or ice, to photograph its page")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "images")
     given = parser.parse_args()
     program = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -33,11 +37,28 @@ def main() -> int:
         sys.exit("chromium is missing (on Debian: apt-get install chromium)")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        photograph_run(browser, run_site(given.run), given.image, given.out)
-        photograph_study(browser, study_site(given.study), given.compare, given.out)
-        photograph_report(browser, given.run, given.out)
+        if given.run:
+            photograph_run(browser, run_site(given.run), given.image, given.out)
+            photograph_report(browser, given.run, given.out)
+        if given.study:
+            photograph_study(browser, study_site(given.study), given.compare, given.out)
+        if given.synthesis:
+            photograph_page(browser, run_site(given.synthesis), given.image, given.out / "explorer-explain.png")
+        if given.bijective:
+            photograph_page(browser, run_site(given.bijective), given.image, given.out / "explorer-nuisance.png", 0.7)
         browser.close()
     return 0
+
+
+def photograph_page(browser: Browser, site: Site, image: int, file: Path, moved: float | None = None) -> None:
+    """The first view of a page, with an image chosen and its slider moved, if there is one."""
+    page = visit(browser, serve(site), 1280, 800, False)
+    page.locator(".tiles button").nth(image).click()
+    if moved is not None:
+        page.locator("input[type=range]").fill(str(moved))
+    settle(page)
+    save(page.screenshot(), file)
+    page.close()
 
 
 def photograph_run(browser: Browser, site: Site, image: int, out: Path) -> None:

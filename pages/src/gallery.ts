@@ -6,35 +6,52 @@ import { paint } from "./pixels";
 
 export function gallery(explorer: Explorer, pick: (place: Place) => void): HTMLElement {
   const { run } = explorer;
-  const tiles = (run.gallery?.index ?? []).map((_, at) => {
-    const canvas = h("canvas", { class: "pixels" });
-    paint(canvas, explorer.image(at));
-    return h(
-      "button",
-      { type: "button", tabindex: at ? -1 : 0, title: explorer.describe(at), "aria-label": explorer.describe(at), onclick: () => pick(explorer.place(at)) },
-      canvas,
-    );
-  });
-  const grid = h("div", { class: "tiles", role: "group", "aria-label": "Images of the data set" }, ...tiles);
-  roving(grid, () => Math.max(1, tiles.findIndex((tile) => tile.offsetTop > tiles[0].offsetTop)));
-  const mark = () => tiles.forEach((tile, at) => tile.setAttribute("aria-pressed", String(at === explorer.start.at)));
+  const grid = new Tiles(
+    run.gallery?.index.length ?? 0,
+    (at) => explorer.image(at),
+    (at) => explorer.describe(at),
+    (at) => pick(explorer.place(at)),
+  );
+  const mark = () => grid.mark(explorer.start.at);
   explorer.onChange(mark);
   mark();
+  const take = async (file: File) => pick(await explorer.encodeFile(file));
   return h(
     "section",
     { class: "gallery" },
-    h("div", { class: "tools" }, h("h2", {}, tiles.length ? "Start from an image" : "Start"), run.encoder && run.decoder ? own(explorer, pick) : null),
-    grid,
+    h("div", { class: "tools" }, h("h2", {}, grid.count ? "Start from an image" : "Start"), run.encoder && run.decoder ? ownImage(take) : null),
+    grid.element,
   );
 }
 
+/** Small images to press. */
+export class Tiles {
+  readonly element: HTMLElement;
+  private tiles: HTMLButtonElement[];
+
+  constructor(readonly count: number, image: (at: number) => ImageData, describe: (at: number) => string, pick: (at: number) => void) {
+    this.tiles = Array.from({ length: count }, (_, at) => {
+      const canvas = h("canvas", { class: "pixels" });
+      paint(canvas, image(at));
+      return h("button", { type: "button", tabindex: at ? -1 : 0, title: describe(at), "aria-label": describe(at), onclick: () => pick(at) }, canvas);
+    });
+    this.element = h("div", { class: "tiles", role: "group", "aria-label": "Images of the data set" }, ...this.tiles);
+    roving(this.element, () => Math.max(1, this.tiles.findIndex((tile) => tile.offsetTop > this.tiles[0].offsetTop)));
+  }
+
+  /** Show which of them is chosen. */
+  mark(chosen: number): void {
+    this.tiles.forEach((tile, at) => tile.setAttribute("aria-pressed", String(at === chosen)));
+  }
+}
+
 /** A button for a picture file; the whole page also takes one that is dropped on it. */
-function own(explorer: Explorer, pick: (place: Place) => void): HTMLElement {
+export function ownImage(use: (file: File) => Promise<void>): HTMLElement {
   const note = h("span", { class: "hint", role: "status" });
   const take = async (file: File | null | undefined) => {
     if (!file) return;
     try {
-      pick(await explorer.encodeFile(file));
+      await use(file);
       note.textContent = "";
     } catch {
       note.textContent = `${file.name} is no picture this browser can read`;

@@ -1,24 +1,27 @@
 /** The page of one run. */
 
 import { about } from "./about";
-import { h } from "./dom";
+import { explainPage } from "./explain";
 import { Explorer, type Place } from "./explorer";
 import { factorTable } from "./factors";
 import { load } from "./files";
 import { gallery } from "./gallery";
 import { type Shortcut, shortcuts } from "./keys";
+import { layOut } from "./layout";
 import { LatentMap } from "./map";
+import { nuisancePage } from "./nuisance";
 import { stage } from "./stage";
 import { Swap } from "./swap";
 import { type Panel, Tabs } from "./tabs";
-import { themeButton, toggleTheme } from "./theme";
+import { toggleTheme } from "./theme";
 import type { RunData } from "./types";
 import { Walk } from "./walk";
 
 export async function runPage(main: HTMLElement, assets: string): Promise<void> {
   const run = await load<RunData>("run");
+  if (run.synthesis && run.decoder) return explainPage(main, run, run.synthesis, assets);
+  if (run.nuisance && run.decoder) return nuisancePage(main, run, run.nuisance, assets);
   const explorer = await Explorer.open(run, assets);
-  document.body.classList.toggle("embedded", window.parent !== window);
   const panels: Panel[] = [];
   const keys: Shortcut[] = [];
   let pick = (place: Place) => explorer.walkFrom(place);
@@ -62,12 +65,7 @@ export async function runPage(main: HTMLElement, assets: string): Promise<void> 
   const tabs = new Tabs(panels);
   const help = shortcuts(keys);
   const left = [explorer.decoder ? stage(explorer, pick) : null, run.gallery || explorer.decoder ? gallery(explorer, pick) : null];
-  main.replaceChildren(
-    h("header", {}, h("h1", {}, h("span", {}, "unbraid"), ` ${run.title}`), run.home ? h("a", { href: run.home }, "all runs") : null, h("span", { class: "push" }), help.button, themeButton()),
-    ...run.problems.map(({ what, detail }) => h("p", { class: "problem", role: "note" }, h("b", {}, what), ` ${detail}`)),
-    h("div", { class: left.some(Boolean) ? "columns" : "columns single" }, h("div", { class: "left" }, ...left), tabs.element),
-    help.dialog,
-  );
+  layOut(main, run, left, tabs, help);
   share(explorer, pick);
   explorer.changed();
   // For scripts and the curious: the same functions the page uses.

@@ -23,6 +23,37 @@ export interface Gallery {
   factors: number[][] | null;
 }
 
+/** Of a model that explains images by drawing them. */
+export interface SynthesisData {
+  classes: string[];
+  latents: number;
+  /** How far from the origin latents are looked for. */
+  radius: number;
+  likelihood: "gaussian" | "bernoulli";
+  /** Of the library's own search. */
+  samples: number;
+  iterations: number;
+  alpha: number;
+  eta: number;
+  /** Whether alpha and eta were fitted to the images shown. */
+  fitted: boolean;
+  /** Latents whose decodings come along. */
+  starts: number[][];
+  /** What the library's own search found for the images shown, by class. */
+  energies: number[][];
+  truth: number[] | null;
+}
+
+/** Of a bijective classifier: its first outputs are logits. */
+export interface NuisanceData {
+  classes: string[];
+  size: number;
+  /** Of what the network sees, margins included. */
+  shape: [number, number, number];
+  margins: boolean;
+  truth: number[] | null;
+}
+
 export interface RunData {
   name: string;
   title: string;
@@ -39,6 +70,8 @@ export interface RunData {
   /** What a latent that knows nothing would seem to know about each factor. */
   chance: number[];
   gallery: Gallery | null;
+  synthesis: SynthesisData | null;
+  nuisance: NuisanceData | null;
   decoder: boolean;
   encoder: boolean;
   problems: Problem[];

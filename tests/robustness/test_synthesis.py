@@ -5,10 +5,12 @@ import pytest
 import torch
 from torch import nn
 
+import dots  # noqa: F401 (registers the data set)
 import unbraid
 from unbraid.data import load
 from unbraid.errors import UsageError, UsageWarning
 from unbraid.nets import ClassVAEs, Search, explain, load_released_abs
+from unbraid.objectives import Inputs
 from unbraid.robustness import attacks
 from unbraid.robustness.synthesis import (
     PUBLISHED,
@@ -66,6 +68,23 @@ def test_calibration_reaches_its_median():
     assert fitted.alpha < 1
     with pytest.warns(UsageWarning, match="eta, which stays 0"):
         assert calibrate(RNG.normal(0, 1, (50, 5)), RNG.integers(0, 5, 50)).eta == 0
+
+
+def test_scores_far_from_zero_are_calibrated_or_refused():
+    labels = RNG.integers(0, 5, 400)
+    scores = -RNG.gamma(4, 10, (400, 5))
+    scores[np.arange(400), labels] += 60
+    near = calibrate(scores, labels)
+    # (exp(a (l + s)) + eta') / sum is the same with eta' = exp(a s) eta: a shift multiplies eta, and nothing else.
+    shift = 500 / near.alpha
+    far = calibrate(scores + shift, labels)
+    assert far.alpha == pytest.approx(near.alpha, rel=1e-4)
+    np.testing.assert_allclose(posterior(scores + shift, far), posterior(scores, near), atol=1e-3)
+    large = calibrate(1e6 * scores, labels)  # a factor goes into alpha
+    np.testing.assert_allclose(posterior(1e6 * scores, large), posterior(scores, near), atol=1e-3)
+    for beyond in (1e9, -1e9):  # exp(alpha 1e9) overflows, exp(-alpha 1e9) would silently be 0
+        with pytest.raises(UsageError, match="subtract the same number"):
+            calibrate(scores + beyond, labels)
 
 
 def test_the_bound_is_where_the_two_energies_meet():
@@ -150,6 +169,29 @@ def test_counting_the_divergence_of_others_gives_more(bounded):
     assert "valid if the search found" in str(found)
 
 
+def test_no_change_within_a_bound_of_scaled_classes_changes_the_decision(bounded):
+    made, flat, truth, plain = bounded
+    scales = torch.tensor([1.0, 1.3, 0.8])
+    images = flat.view(-1, 1, 3, 3)
+    found = lower_bounds(None, images, truth, coupled=True, linf=True, scales=scales, generators=made)
+    same = lower_bounds(None, images, truth, coupled=False, scales=[2.0, 2.0, 2.0], generators=made)
+    np.testing.assert_allclose(same.l2, plain.l2, atol=1e-6)  # what multiplies all classes changes nothing
+    own = (scales * made.energies(flat)).argmin(1) == truth
+    assert (found.right == own.numpy()).all()
+    assert 0 < (found.l2 > 0).sum() < len(flat) or (found.l2 != plain.l2).any()
+    assert (found.coupled >= found.l2 - 1e-3).all()
+    noise = torch.Generator().manual_seed(4)
+    for row in range(len(flat)):
+        ways = torch.cat([torch.randn(1000, 9, generator=noise), made.shifts - flat[row]])
+        unit = ways / ways.norm(dim=1, keepdim=True)
+        for bound, step in ((found.l2, unit), (found.coupled, unit), (found.linf, ways.sign())):
+            if bound[row] > 0:
+                moved = flat[row] + 0.999 * float(bound[row]) * step
+                assert ((scales * made.energies(moved)).argmin(1) == truth[row]).all()
+    with pytest.raises(UsageError, match="scales must be 3 numbers"):
+        lower_bounds(None, images, truth, scales=[1.0, 2.0], generators=made)
+
+
 def test_wrong_classes_have_no_bound(bounded):
     made, flat, truth, _ = bounded
     found = lower_bounds(None, flat.view(-1, 1, 3, 3)[:3], (truth[:3] + 1) % 3, coupled=False, generators=made)
@@ -160,11 +202,11 @@ def test_wrong_classes_have_no_bound(bounded):
 
 
 class LinearSynthesis(nn.Module):
-    """Analysis by synthesis with two linear generators, as attacks see it."""
+    """Analysis by synthesis with linear generators, two unless given, as attacks see it."""
 
-    def __init__(self):
+    def __init__(self, made=None):
         super().__init__()
-        self.made = LinearGenerators(classes=2, seed=3)
+        self.made = made or LinearGenerators(classes=2, seed=3)
 
     def infer(self, images):
         return explain(self.made.decode, images, self.made.known, self.made.search)
@@ -218,8 +260,40 @@ def test_runs_of_abs_say_what_each_class_would_draw(tmp_path):
     assert codes.codes.shape == (3, 1, 3)
     better = infer(plain, images, samples=50, iterations=30)
     assert (better.energy <= codes.energy).all()
+    quick = infer(plain, images, quick=True)
+    assert (quick.energy == infer(plain, images, samples=1000, iterations=25).energy).all()
+    assert (infer(plain, images, quick=True, samples=50, iterations=5).energy == codes.energy).all()
     with pytest.raises(UsageError, match="one decoder"):
         lower_bounds(plain, images, np.zeros(3, dtype=int))
+
+
+def test_on_noise_no_class_is_likelier_than_another(tmp_path):
+    # Distal images: every energy is high there, exp(alpha l) vanishes beside eta, and twelve classes have 1/12 each.
+    data = load("dots")
+    run = unbraid.train(
+        "abs", data, factor="x", latents=2, learning_rate=1e-2, anneal_steps=40, samples=200, iterations=20, steps=80,
+        batch_size=6, out=tmp_path / "abs", progress="none",
+    )  # fmt: skip
+    index = np.arange(0, len(data), 2)
+    known = -infer(run, data.images(index)).energy
+    fitted = calibrate(known, data.factors(index)[:, 0])
+    assert np.median(posterior(known, fitted).max(1)) == pytest.approx(0.9, abs=0.002)
+    noise = np.random.default_rng(0).integers(0, 256, (20, 16, 16, 1), dtype=np.uint8)
+    found = posterior(-infer(run, noise).energy, fitted)
+    assert found.max() <= 1.01 / 12
+
+
+def test_the_divergence_of_training_is_that_of_normals():
+    # 0.5 sum(mu^2 + s^2 - 1 - ln s^2), the general formula, against torch's own.
+    objective = unbraid.objectives.make("abs", {"factor": "x"})
+    net = ClassVAEs((16, 16, 1), 2, 3, generator=torch.Generator().manual_seed(0)).eval()
+    images = torch.rand(8, 1, 16, 16, generator=torch.Generator().manual_seed(1))
+    terms = objective.loss(net, Inputs(images), 0, torch.Generator().manual_seed(2))
+    mean, log_variance = net.encode(images.unflatten(0, (2, -1)).transpose(0, 1))
+    drawn = torch.distributions.Normal(mean, (0.5 * log_variance).exp())
+    prior = torch.distributions.Normal(torch.zeros_like(mean), torch.ones_like(mean))
+    exact = torch.distributions.kl_divergence(drawn, prior).sum(-1).mean()
+    torch.testing.assert_close(terms.watched["kl"], exact, rtol=1e-5, atol=1e-6)
 
 
 class Summed(nn.Module):

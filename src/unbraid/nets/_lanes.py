@@ -14,7 +14,22 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, lower_builtin, models, register_model, type_callable
 
-__all__ = ["LANES", "Lanes", "if_above", "if_equal", "load", "load_where", "positive", "spread", "spread_at", "store"]
+__all__ = [
+    "LANES",
+    "Lanes",
+    "at_least",
+    "if_above",
+    "if_equal",
+    "load",
+    "load_where",
+    "positive",
+    "spread",
+    "spread_at",
+    "store",
+    "total",
+    "two_to_the",
+    "where_positive",
+]
 
 LANES = 16
 
@@ -38,19 +53,19 @@ class _LanesModel(models.PrimitiveModel):
 _LANES = Lanes()
 
 
-def _spread(builder: Any, number: Any) -> Any:
+def spread_number(builder: Any, number: Any) -> Any:
     index = ir.IntType(32)
     first = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), number, index(0))
     return builder.shuffle_vector(first, first, ir.Constant(ir.VectorType(index, LANES), [0] * LANES))
 
 
-def _number_at(context: Any, builder: Any, kind: Any, array: Any, index: Any) -> Any:
+def number_at(context: Any, builder: Any, kind: Any, array: Any, index: Any) -> Any:
     return builder.gep(cgutils.create_struct_proxy(kind)(context, builder, array).data, [index])
 
 
-def _lanes_at(context: Any, builder: Any, kind: Any, array: Any, index: Any) -> Any:
+def lanes_at(context: Any, builder: Any, kind: Any, array: Any, index: Any) -> Any:
     content = _HALVES if kind.dtype == types.int16 else _VECTOR
-    return builder.bitcast(_number_at(context, builder, kind, array, index), content.as_pointer())
+    return builder.bitcast(number_at(context, builder, kind, array, index), content.as_pointer())
 
 
 def _all(number: int) -> Any:
@@ -60,7 +75,7 @@ def _all(number: int) -> Any:
 @intrinsic
 def spread(typing: Any, number: Any) -> Any:
     """A number, 16 times."""
-    return _LANES(types.float32), lambda context, builder, signature, given: _spread(builder, *given)
+    return _LANES(types.float32), lambda context, builder, signature, given: spread_number(builder, *given)
 
 
 @intrinsic
@@ -68,7 +83,7 @@ def spread_at(typing: Any, array: Any, index: Any) -> Any:
     """A number of an array, 16 times."""
 
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        return _spread(builder, builder.load(_number_at(context, builder, array, *given)))
+        return spread_number(builder, builder.load(number_at(context, builder, array, *given)))
 
     return _LANES(array, types.int64), code
 
@@ -78,7 +93,7 @@ def load(typing: Any, array: Any, index: Any) -> Any:
     """16 numbers of an array from the index on."""
 
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        place = _lanes_at(context, builder, array, *given)
+        place = lanes_at(context, builder, array, *given)
         if array.dtype == types.int16:
             halves = builder.zext(builder.load(place, align=2), _WORDS)
             return builder.bitcast(builder.shl(halves, _all(16)), _VECTOR)
@@ -92,8 +107,8 @@ def load_where(typing: Any, inside: Any, array: Any, index: Any, other: Any) -> 
     """16 numbers of an array from the index on, or the first 16 of another; without a jump."""
 
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        here = _lanes_at(context, builder, array, *given[1:3])
-        there = _lanes_at(context, builder, other, given[3], ir.IntType(64)(0))
+        here = lanes_at(context, builder, array, *given[1:3])
+        there = lanes_at(context, builder, other, given[3], ir.IntType(64)(0))
         return builder.load(builder.select(given[0], here, there), align=4)
 
     return _LANES(types.boolean, array, types.int64, other), code
@@ -104,7 +119,7 @@ def store(typing: Any, array: Any, index: Any, lanes: Any) -> Any:
     """Put 16 numbers into an array from the index on; bfloat16 is the nearest, ties to even."""
 
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        place = _lanes_at(context, builder, array, *given[:2])
+        place = lanes_at(context, builder, array, *given[:2])
         if array.dtype == types.int16:
             bits = builder.bitcast(given[2], _WORDS)
             half = builder.add(builder.and_(builder.lshr(bits, _all(16)), _all(1)), _all(0x7FFF))
@@ -143,6 +158,54 @@ def if_above(typing: Any, a: Any, b: Any, then: Any, other: Any) -> Any:
 def if_equal(typing: Any, a: Any, b: Any, then: Any, other: Any) -> Any:
     """In each lane ``then`` where a = b, and ``other`` elsewhere."""
     return _LANES(*[_LANES] * 4), lambda context, builder, signature, given: _selected("==", given, builder)
+
+
+@intrinsic
+def where_positive(typing: Any, lanes: Any, yes: Any, no: Any) -> Any:
+    """Numbers of ``yes`` where ``lanes`` are above zero, else of ``no``."""
+
+    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        zero = ir.Constant(_VECTOR, [0.0] * LANES)
+        return builder.select(builder.fcmp_ordered(">", given[0], zero), *given[1:])
+
+    return _LANES(_LANES, _LANES, _LANES), code
+
+
+@intrinsic
+def at_least(typing: Any, lanes: Any, least: Any) -> Any:
+    """The greater of two; what is not a number stays in ``lanes``."""
+
+    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        return builder.select(builder.fcmp_ordered("<", *given), given[1], given[0])
+
+    return _LANES(_LANES, _LANES), code
+
+
+@intrinsic
+def two_to_the(typing: Any, lanes: Any) -> Any:
+    """Powers of two, of whole numbers -126 to 127 to which 3 * 2^22 + 127 was added: their last bits are exponents."""
+
+    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        whole = ir.VectorType(ir.IntType(32), LANES)
+        bits = builder.shl(builder.bitcast(given[0], whole), ir.Constant(whole, [23] * LANES))
+        return builder.bitcast(bits, _VECTOR)
+
+    return _LANES(_LANES), code
+
+
+@intrinsic
+def total(typing: Any, lanes: Any) -> Any:
+    """The sum of all 16: halves added to halves."""
+
+    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        index, lanes = ir.IntType(32), given[0]
+        for half in (8, 4, 2, 1):
+            kind = ir.VectorType(index, half)
+            low, high = (ir.Constant(kind, list(range(start, start + half))) for start in (0, half))
+            lanes = builder.fadd(builder.shuffle_vector(lanes, lanes, low), builder.shuffle_vector(lanes, lanes, high))
+        return builder.extract_element(lanes, index(0))
+
+    return types.float32(_LANES), code
 
 
 def _operator(symbol: Any, instruction: str) -> None:

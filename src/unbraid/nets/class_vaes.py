@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor, nn
 
 from unbraid.errors import UsageError
+from unbraid.nets import stride2
 from unbraid.nets.initialise import seeded
 
 __all__ = ["ClassVAEs"]
@@ -82,3 +83,16 @@ class ClassVAEs(nn.Module):
         """The same before the last sigmoid."""
         found: Tensor = self.decoder(codes.flatten(1)[:, :, None, None])
         return found.view(len(codes), self.classes, *self.shape)
+
+    def drawing(self) -> Callable[[Tensor], Tensor]:
+        """``decode`` of a trained model with its weights as they are now: gradients flow to codes alone.
+
+        For searches, which decode thousands of times: four times as fast in float32 on one core with AVX-512, and the
+        same function elsewhere.
+        """
+        plain = all(one.dtype == torch.float32 and one.device.type == "cpu" for one in self.decoder.parameters())
+        if self.training or not plain or not stride2.one_wide_core():
+            return self.decode
+        from unbraid.nets._class_decoders import Decoders  # it imports numba: whoever only trains need not wait
+
+        return Decoders(self.decoder, self.classes, self.latents, self.shape)

@@ -23,8 +23,10 @@ Pixels = Literal["gaussian", "bernoulli"]
 """How a decoding explains an image: by squared distance, or by cross-entropy."""
 Decode = Callable[[Tensor], Tensor]
 """From codes ``[n, classes, latents]`` to images ``[n, classes, c, h, w]`` in [0, 1]."""
-BLOCK = 500
+BLOCK = 100
 """Latents that are decoded at a time."""
+TOGETHER = 10
+"""Images that a CPU searches for at a time, so that what decoders compute stays in its cache."""
 KEPT = 0.9
 """Part of the random latents that is kept: those of the highest density."""
 TINY = 1e-6
@@ -169,15 +171,20 @@ def explain(decode: Decode, images: Tensor, known: Decodings, search: Search) ->
     """
     with _searching():
         fixed = images.detach().clone()  # also where the caller is in inference mode
-
-        def cost(codes: Tensor) -> Tensor:
-            return misfit(fixed[:, None], decode(codes), search.likelihood) + half_squares(codes)
-
-        _, codes = descend(cost, known.nearest(fixed), search)
+        parts = fixed.split(TOGETHER if fixed.device.type == "cpu" else max(len(fixed), 1))
+        starts = known.nearest(fixed).split([len(part) for part in parts])
+        codes = torch.cat([_search(decode, *pair, search) for pair in zip(parts, starts, strict=True)])
         with torch.no_grad():
             decoded = decode(codes)
     energy = misfit(images[:, None], decoded, search.likelihood) + half_squares(codes)
     return Explained(energy, codes, decoded)
+
+
+def _search(decode: Decode, images: Tensor, starts: Tensor, search: Search) -> Tensor:
+    def cost(codes: Tensor) -> Tensor:
+        return misfit(images[:, None], decode(codes), search.likelihood) + half_squares(codes)
+
+    return descend(cost, starts, search)[1]
 
 
 @contextmanager

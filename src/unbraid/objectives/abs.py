@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-    from unbraid.nets import ClassVAEs, Decodings, Explained, Search
+    from unbraid.nets import ClassVAEs, Explained, Search
     from unbraid.problem import Problem
 
 __all__ = ["AnalysisBySynthesis"]
@@ -111,10 +111,12 @@ class AnalysisBySynthesis(Objective):
 
     def explain(self, model: ClassVAEs, images: Tensor) -> Explained:
         """The best latent of every class for each image."""
-        from unbraid.nets import explain, judged
+        from unbraid.nets import Decodings, explain, judged
 
         with judged(model):
-            return explain(model.decode, images, self._decodings(model, images), self.search)
+            draw = model.drawing()
+            known = Decodings.of(model, draw, model.classes, self.latents, self.search, images)
+            return explain(draw, images, known, self.search)
 
     def predict(self, model: ClassVAEs, images: Tensor) -> Tensor:
         """Minus the energies of the classes; their gradients are those of the lowest energies (envelope theorem)."""
@@ -134,11 +136,6 @@ class AnalysisBySynthesis(Objective):
         """The lowest energy, and how far the second lowest is from it."""
         lowest = self.explain(model, images).energy.topk(2, largest=False).values
         return {"energy": lowest[:, 0], "lead": lowest[:, 1] - lowest[:, 0]}
-
-    def _decodings(self, model: ClassVAEs, images: Tensor) -> Decodings:
-        from unbraid.nets import Decodings
-
-        return Decodings.of(model, model.decode, model.classes, self.latents, self.search, images)
 
 
 def _by_class(images: Tensor, classes: int) -> Tensor:

@@ -49,5 +49,5 @@ class DCT(Bijection):
 
     @staticmethod
     def _matrices(x: Tensor) -> tuple[Tensor, Tensor]:
-        height, width = x.shape[-2:]
+        height, width = map(int, x.shape[-2:])  # whoever traces the network gives tensors
         return dct_matrix(height).to(x), dct_matrix(width).to(x)

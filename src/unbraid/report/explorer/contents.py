@@ -18,6 +18,8 @@ from unbraid.metrics import mig
 from unbraid.paths import quoted
 from unbraid.reading import read_json, understood
 from unbraid.report.explorer.networks import decoder_onnx, encoder_onnx
+from unbraid.report.explorer.nuisance import inverts, see_nuisance
+from unbraid.report.explorer.synthesis import draws, see_synthesis
 from unbraid.report.page.folder import read_history
 from unbraid.study import EVALUATION, own_scores
 from unbraid.training import CHECKPOINT, HISTORY, INFO, Run, open_run
@@ -27,8 +29,8 @@ __all__ = ["FILES", "Contents", "look_at"]
 FILES = (INFO, CHECKPOINT, HISTORY, "evaluations.csv", "scores.json", EVALUATION)
 """Files of a run that the page tells about; the first three belong to every run."""
 BINS = 40
-JUDGED = 5000
-"""Images that predictions are judged on."""
+JUDGED, SEARCHED = 5000, 200
+"""Images that predictions are judged on, and those of models that search for each."""
 Result = TypeVar("Result")
 
 
@@ -49,6 +51,10 @@ class Contents:
     chance: list[float] = field(default_factory=list)
     """What a latent that knows nothing would seem to know about each factor in so many samples, in the same unit."""
     gallery: dict[str, Any] | None = None
+    synthesis: dict[str, Any] | None = None
+    """Of a model that explains images by drawing them: classes, where its search begins, how sure energies make it."""
+    nuisance: dict[str, Any] | None = None
+    """Of a bijective classifier: which outputs are logits, and the shape of what it sees."""
     problems: list[dict[str, str]] = field(default_factory=list)
     files: list[tuple[str, int | None]] = field(default_factory=list)
     history: dict[str, list[float]] | None = None
@@ -56,11 +62,13 @@ class Contents:
     decoder: bytes | None = None
     encoder: bytes | None = None
     images: bytes | None = None
+    starts: bytes | None = None
+    """Decodings ``[class, start, pixel]`` of random latents, of a model that searches."""
 
     def record(self) -> dict[str, Any]:
         """What goes to the page as JSON."""
         entries = asdict(self)
-        del entries["images"]
+        del entries["images"], entries["starts"]
         return entries | {"decoder": self.decoder is not None, "encoder": self.encoder is not None}
 
     def attempt(self, what: str, work: Callable[[], Result]) -> Result | None:
@@ -107,6 +115,14 @@ def look_at(
     data = contents.attempt("The images cannot be shown.", lambda: load_data(run))
     if data is not None and run.can("predict"):
         contents.scores += contents.attempt("Its predictions cannot be judged.", lambda: _judge(run, data, seed)) or []
+    for fits, see in ((draws, see_synthesis), (inverts, see_nuisance)):
+        if fits(run):
+            if data is not None:
+                contents.attempt(
+                    "Its images cannot be shown.",
+                    lambda see=see: see(contents, run, data, images, seed),  # type: ignore[misc]
+                )
+            return contents
     if not run.can("encode"):
         does = "predicts and " if run.can("predict") else ""
         detail = (
@@ -129,7 +145,8 @@ def look_at(
 
 def _judge(run: Run, data: ImageDataset, seed: int) -> list[tuple[str, float, float | None]]:
     """Accuracy or R² on the data, where the truth is known."""
-    found = measure(run, data, f"accuracy:images={JUDGED},r2:images={JUDGED}", seed=seed)
+    count = SEARCHED if run.can("infer") else JUDGED
+    found = measure(run, data, f"accuracy:images={count},r2:images={count}", seed=seed)
     scores = {name: score for one in found.values() for name, score in one.scores().items()}
     return [(name, float(scores[name]), 1.0) for name in ("accuracy", "r2") if name in scores]
 

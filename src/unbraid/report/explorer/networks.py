@@ -15,7 +15,7 @@ from unbraid.errors import UsageError
 if TYPE_CHECKING:
     from unbraid.training import Run
 
-__all__ = ["check_exporter", "decoder_onnx", "encoder_onnx"]
+__all__ = ["check_exporter", "decoder_onnx", "encoder_onnx", "export"]
 
 OPSET = 17
 
@@ -50,16 +50,17 @@ class _Encode(_Decode):
 
 def decoder_onnx(run: Run, latents: int) -> bytes:
     """Float codes ``[n, d]`` to float images ``[n, c, h, w]``, for any n."""
-    return _export(_Decode(run), torch.zeros(2, latents, device=run.device), "codes", "images")
+    return export(_Decode(run), torch.zeros(2, latents, device=run.device), "codes", "images")
 
 
 def encoder_onnx(run: Run) -> bytes:
     """Float images ``[n, c, h, w]`` in [0, 1] to float codes ``[n, d]``, for any n."""
     height, width, channels = run.info["data"]["shape"]
-    return _export(_Encode(run), torch.zeros(2, channels, height, width, device=run.device), "images", "codes")
+    return export(_Encode(run), torch.zeros(2, channels, height, width, device=run.device), "images", "codes")
 
 
-def _export(module: nn.Module, example: Tensor, given: str, made: str) -> bytes:
+def export(module: nn.Module, example: Tensor, given: str, made: str) -> bytes:
+    """A module of one tensor as an ONNX model for any number of rows."""
     file = io.BytesIO()
     with warnings.catch_warnings():
         # Exporting by tracing is announced to go some day. It takes a third of a second; its successor takes six, and a

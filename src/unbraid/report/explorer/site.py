@@ -75,8 +75,8 @@ def run_files(contents: Contents, assets: str) -> dict[str, bytes]:
         "index.html": page(f"{contents.title} · unbraid", "run", assets),
         "run.js": data_script("run", contents.record()),
     }
-    for name, content in (("decoder", contents.decoder), ("encoder", contents.encoder), ("images", contents.images)):
-        if content is not None:
+    for name in ("decoder", "encoder", "images", "starts"):
+        if (content := getattr(contents, name)) is not None:
             files[f"{name}.js"] = packed_script(name, content)
     return files
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["ANSWERS", "COMPARED", "PREDICTED", "RUN", "STUDY"]
+__all__ = ["ANSWERS", "COMPARED", "DRAWN", "PREDICTED", "RUN", "STUDY"]
 
 
 def _text(words: str) -> str:
@@ -86,6 +86,21 @@ PREDICTED = {
         and what the others have in common."""
     ),
     "brackets": "In brackets: the probability that the model gives to the class it names.",
+}
+
+DRAWN = {
+    "drawings": _text(
+        """Each row is an image, and what the ten classes that explain it best would draw instead, best first. Under
+        each: its class, its energy (squared distance to the image, summed over pixels, and half the squared length of
+        the latent; the lowest decides) and its posterior, which is even where no class explains the image. Look for a
+        wide gap between the first and the second energy, and for drawings of the right class that miss a stroke."""
+    ),
+    "bounds": _text(
+        """No change of an image that is shorter than its bound changes what it is named, under one assumption that no
+        search can prove: that the best latent of every class was found. A better search lowers the bounds, so they are
+        estimates. The coupled bound counts the divergence of the other classes as well, under the same assumption. An
+        image named wrong has the bound 0."""
+    ),
 }
 
 COMPARED = {

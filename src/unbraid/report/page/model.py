@@ -15,6 +15,7 @@ from unbraid.metrics import METRICS, Score, evaluate
 from unbraid.report.page.folder import Folder, Gap
 from unbraid.report.page.measures import StoredAnswer
 from unbraid.report.page.predictions import Predicted, see_predictions
+from unbraid.report.page.synthesis import Drawn, see_drawings
 from unbraid.report.traversal import Traversal, traverse
 from unbraid.sharing import last_name
 from unbraid.training import CHECKPOINT, Run, WrongWeights, open_run
@@ -65,6 +66,8 @@ class Look:
     encodes: bool = True
     predicted: Sequence[Predicted] = ()
     """By task; what the model gives first comes first."""
+    drawn: Drawn | None = None
+    """What each class of an ABS run would draw."""
 
     @property
     def answers(self) -> tuple[StoredAnswer, ...]:
@@ -102,6 +105,8 @@ def look(folder: Folder, choices: Choices, say: Callable[[str], None] = lambda _
         found.encodes = run.can("encode")
         if run.can("predict"):
             _predict(found, run, found.dataset, choices)
+        if run.can("infer"):
+            _draw(found, run, found.dataset, choices)
         if found.encodes:
             _see(found, run, found.dataset, choices)
             _measure(found, run, found.dataset, choices, say)
@@ -199,6 +204,13 @@ def _predict(found: Look, run: Run, data: ImageDataset, choices: Choices) -> Non
     if not found.predicted:
         why = f"{data.name} does not tell the truth to hold them against (classes, or the factors it was trained for)"
         found.folder.gaps.append(Gap("predictions", why, f"{found.folder.report} --data NAME"))
+
+
+def _draw(found: Look, run: Run, data: ImageDataset, choices: Choices) -> None:
+    try:
+        found.drawn = see_drawings(run, data, choices.seed, found.predicted)
+    except UsageError as error:
+        found.folder.gaps.append(Gap("drawings", str(error)))
 
 
 def _measure(found: Look, run: Run, data: ImageDataset, choices: Choices, say: Callable[[str], None]) -> None:

@@ -23,7 +23,8 @@ from unbraid.training import Run
 
 __all__ = ["Predicted", "predictions", "see_predictions"]
 
-IMAGES, WORST = 5000, 16
+IMAGES, SEARCHED, WORST = 5000, 500, 16
+"""Images that are predicted, those of models that search for each, and the worst that are shown."""
 WIDE = 16
 """More classes than that are not put into a matrix: the pairs most often confused are listed."""
 _POINTS = 300
@@ -70,7 +71,7 @@ def see_predictions(run: Run, data: Dataset, seed: int, answers: Sequence[Stored
     found: list[Predicted] = []
     for name in (first, *({"accuracy", "r2"} - {first})):
         asked = next((answer for answer in answers if answer.measure == name), None)
-        settings = {"images": IMAGES} if asked is None else dict(asked.settings)
+        settings = {"images": SEARCHED if run.can("infer") else IMAGES} if asked is None else dict(asked.settings)
         when = seed if asked is None else asked.seed
         measured = measure(run, data, [make(name, settings)], seed=when)
         if name not in measured:

@@ -20,6 +20,7 @@ from unbraid.report.page.measures import measures_section
 from unbraid.report.page.model import Look
 from unbraid.report.page.predictions import predictions
 from unbraid.report.page.scores import scores_section
+from unbraid.report.page.synthesis import drawings
 
 __all__ = ["curve_chart", "gaps", "headline", "run_sections", "tiles"]
 
@@ -38,6 +39,7 @@ def run_sections(look: Look) -> list[Section]:
         _what(look),
         _curves(look.folder.history),
         *predictions(look.predicted),
+        *drawings(look.drawn),
         reconstructions(look),
         traversals(look),
         active_latents(look),

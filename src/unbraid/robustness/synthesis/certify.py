@@ -13,7 +13,7 @@ from torch import Tensor
 from unbraid.errors import UsageError
 from unbraid.nets import descend, explain, half_squares, misfit
 from unbraid.robustness.attacks import float_images
-from unbraid.robustness.synthesis.bounds import l2_bound
+from unbraid.robustness.synthesis.bounds import scaled_l2_bound
 from unbraid.robustness.synthesis.inference import BATCH, Generators
 
 if TYPE_CHECKING:
@@ -52,10 +52,15 @@ def lower_bounds(
     *,
     coupled: bool = True,
     linf: bool = False,
+    scales: Any = None,
     batch_size: int = BATCH,
     generators: Generators | None = None,
 ) -> Bounds:
-    """Bounds for an ABS run on images with their classes. They are estimates: see :class:`Bounds`."""
+    """Bounds for an ABS run on images with their classes. They are estimates: see :class:`Bounds`.
+
+    ``scales`` ``[classes]`` multiply the energies, as :func:`fit_scales` finds them. For Binary ABS give thresholded
+    images, and then ``l2`` to :func:`binary_bound`.
+    """
     if batch_size < 1:
         raise UsageError(f"batch_size must be at least 1, got {batch_size}")
     made = generators or Generators(run)
@@ -63,55 +68,65 @@ def lower_bounds(
         raise UsageError("bounds compare classes, and this run has one decoder; give an ABS run")
     if made.search.likelihood != "gaussian":
         raise UsageError("bounds are for the Gaussian likelihood: they rest on the triangle inequality of distances")
+    weights = torch.ones(made.classes) if scales is None else torch.as_tensor(scales, dtype=torch.float32)
+    if weights.shape != (made.classes,) or not (weights > 0).all() or not weights.isfinite().all():
+        raise UsageError(f"scales must be {made.classes} numbers above 0, one for each class, got {scales}")
     pixels, truth = float_images(images, labels)
     if int(truth.max()) >= made.classes:
         raise UsageError(f"labels must lie in 0..{made.classes - 1}, the classes of this run, got {int(truth.max())}")
     parts = [
-        _bounds(made, x.to(made.device), y.to(made.device), coupled, linf)
+        _bounds(made, x.to(made.device), y.to(made.device), weights.to(made.device), coupled, linf)
         for x, y in zip(pixels.split(batch_size), truth.split(batch_size), strict=True)
     ]
     return Bounds(*(None if rows[0] is None else np.concatenate(rows) for rows in zip(*parts, strict=True)))  # type: ignore[arg-type]
 
 
-def _bounds(made: Generators, x: Tensor, y: Tensor, coupled: bool, linf: bool) -> tuple[np.ndarray | None, ...]:
+def _bounds(
+    made: Generators, x: Tensor, y: Tensor, scales: Tensor, coupled: bool, linf: bool
+) -> tuple[np.ndarray | None, ...]:
     rows = torch.arange(len(x), device=x.device)
     with torch.no_grad():
         found = explain(made.decode, x, made.known, made.search)
-    right = found.energy.argmin(1) == y
+    energy = scales * found.energy
+    right = energy.argmin(1) == y
     own = found.reconstruction[rows, y]
     divergence = half_squares(found.codes[rows, y])
     residual = (own - x).flatten(1).norm(dim=1)
     other = torch.ones_like(found.energy, dtype=torch.bool)
     other[rows, y] = False
+    own_scale, scale = scales[y], scales.expand_as(energy)[other].view(len(x), -1)
     starts = [made.known.nearest(x, weight=0.0), found.codes]
 
     def distance(codes: Tensor) -> Tensor:
         return misfit(x[:, None], made.decode(codes))
 
     d = _lowest(made, distance, starts).clamp_min(0).sqrt()
-    numbers = (d[other].view(len(x), -1), residual, divergence)
-    plain = l2_bound(*(part.double().cpu().numpy() for part in numbers))
+    numbers = (d[other].view(len(x), -1), residual, divergence, own_scale, scale)
+    plain = scaled_l2_bound(*(part.double().cpu().numpy() for part in numbers))
+
+    def beaten(cost: Callable[[Tensor], Tensor], ours: Tensor) -> Tensor:
+        """Where no other class, at its best, costs as little as the own one at its worst."""
+        theirs = _lowest(made, cost, starts)[other].view(len(x), -1)
+        return (scale * theirs > (own_scale * (ours + divergence))[:, None]).all(1)
 
     def safe_l2(eps: Tensor) -> Tensor:
         def cost(codes: Tensor) -> Tensor:
             far = distance(codes).clamp_min(1e-12).sqrt()
             return half_squares(codes) + (far - eps[:, None]).clamp_min(0).square()
 
-        ours = (residual + eps).square() + divergence
-        return (_lowest(made, cost, starts)[other].view(len(x), -1) > ours[:, None]).all(1)
+        return beaten(cost, (residual + eps).square())
 
     def safe_linf(eps: Tensor) -> Tensor:
         def cost(codes: Tensor) -> Tensor:
             apart = (made.decode(codes) - x[:, None]).abs() - eps[:, None, None, None, None]
             return apart.clamp_min(0).square().flatten(2).sum(-1)
 
-        ours = ((own - x).abs() + eps[:, None, None, None]).square().flatten(1).sum(1) + divergence
-        return (_lowest(made, cost, starts)[other].view(len(x), -1) > ours[:, None]).all(1)
+        return beaten(cost, ((own - x).abs() + eps[:, None, None, None]).square().flatten(1).sum(1))
 
     kept = right.cpu().numpy()
     # Farther away the own class fits worse than the best of the others does here, divergence and all.
-    rival = found.energy.masked_fill(~other, torch.inf).amin(1)
-    most = ((rival - divergence).clamp_min(0).sqrt() - residual).clamp_min(0)
+    rival = energy.masked_fill(~other, torch.inf).amin(1)
+    most = ((rival / own_scale - divergence).clamp_min(0).sqrt() - residual).clamp_min(0)
     both = _largest(safe_l2, most).cpu().numpy() if coupled else None
     even = _largest(safe_linf, torch.ones(len(x), device=x.device)).cpu().numpy() if linf else None
     return (

@@ -16,6 +16,8 @@ __all__ = ["PUBLISHED", "Calibration", "calibrate", "posterior"]
 
 ENOUGH = 1e-3
 """Nats of cross-entropy that make no difference."""
+LARGEST = 700
+"""Exponents that floats hold, of both signs."""
 MEDIAN = 0.9
 """What the median confidence on clean images is brought to."""
 
@@ -41,9 +43,12 @@ def posterior(scores: Any, calibration: Calibration = PUBLISHED) -> np.ndarray:
 
     The class with the highest score keeps the highest probability; where all scores are low it is one among equals.
     """
-    given = _checked(scores)
     with np.errstate(divide="ignore"):
-        logs = np.logaddexp(calibration.alpha * given, np.log(calibration.eta))
+        return _shares(_checked(scores), calibration.alpha, float(np.log(calibration.eta)))
+
+
+def _shares(given: np.ndarray, alpha: float, log_eta: float) -> np.ndarray:
+    logs = np.logaddexp(alpha * given, log_eta)
     shares = np.exp(logs - logs.max(axis=1, keepdims=True))
     found: np.ndarray = shares / shares.sum(axis=1, keepdims=True)
     return found
@@ -53,7 +58,7 @@ def calibrate(scores: Any, labels: Any, *, median: float = MEDIAN) -> Calibratio
     """Fit alpha by cross-entropy without eta, then eta so that the median confidence of images is ``median``.
 
     Fit it on images that were not trained on. Where confidence is below ``median`` without eta already, eta stays 0
-    and a warning says so.
+    and a warning says so. Scores so far from 0 that no float holds their eta are refused.
     """
     given, classes = _checked(scores), np.asarray(labels)
     if classes.shape != (len(given),) or classes.dtype.kind not in "iu":
@@ -81,9 +86,9 @@ def calibrate(scores: Any, labels: Any, *, median: float = MEDIAN) -> Calibratio
     alpha = float(np.exp(high))
 
     def confidence(log_eta: float) -> float:
-        return float(np.median(posterior(given, Calibration(alpha, float(np.exp(log_eta)))).max(1)))
+        return float(np.median(_shares(given, alpha, log_eta).max(1)))
 
-    if np.median(posterior(given, Calibration(alpha)).max(1)) < median:
+    if confidence(-np.inf) < median:
         warnings.warn(
             f"the median confidence is below {median:g} without eta, which stays 0: scores hardly tell classes apart",
             UsageWarning,
@@ -94,7 +99,13 @@ def calibrate(scores: Any, labels: Any, *, median: float = MEDIAN) -> Calibratio
     for _ in range(200):
         half = (low + high) / 2
         low, high = (half, high) if confidence(half) > median else (low, half)
-    return Calibration(alpha, float(np.exp((low + high) / 2)))
+    log_eta = (low + high) / 2
+    if abs(log_eta) > LARGEST:
+        raise UsageError(
+            f"scores are too far from 0: with alpha {alpha:.3g}, eta would be e^{log_eta:.0f}, which no float holds; "
+            "subtract the same number, such as their median, from all scores"
+        )
+    return Calibration(alpha, float(np.exp(log_eta)))
 
 
 def _checked(scores: Any) -> np.ndarray:
