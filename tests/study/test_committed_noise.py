@@ -90,6 +90,28 @@ def test_the_words_about_the_standard_deviation_are_true():
     assert [round(told[f"above smaller {end}"], 2) for end in ("low", "high")] == [-0.03, 2.3]
 
 
+def test_the_words_about_clothes_are_true():
+    table = pl.read_parquet(HERE / "clothes" / "table.parquet")
+    assert table["index"].n_unique() == 15
+    page = (HERE / "clothes" / "report.md").read_text(encoding="utf-8").replace("\\", "")
+    judged = {one.name: one.verdict for one in judge_noise(table) if one.verdict.word != "cannot say"}
+    for found in judged.values():
+        assert f"{found.sentence} | {found.word}".replace(" | does", " | **does") in page
+    words = {name: found.word for name, found in judged.items()}
+    assert words == {"a": "holds", "c": "undecided", "d": "does not hold", "e": "holds"}
+    trained = Trained.of(table)["fashion-mnist"]
+    assert [round(trained.accuracy(way, ["none"]), 1) for way in ("clean, longer", "GNT 0.5")] == [91.1, 89.3]
+    assert [round(trained.mean(way), 1) for way in ("GNT 0.5", "clean, longer")] == [61.0, 57.3]
+    assert [round(trained.without_noise(way), 1) for way in ("GNT 0.5", "GNT mult")] == [57.4, 58.4]
+    gain = judged["a"].numbers
+    assert [round(gain[f"other corruptions{end}"], 1) for end in ("", " low", " high")] == [1.7, 0.2, 3.2]
+    assert round(gain["noise"], 1) == 16.8
+    far = {way: [trained.distance(way, kind) for kind in ("learned", "gaussian")] for way in trained.ways}
+    assert far["vanilla"] == pytest.approx([7.75, 7.85], abs=0.005)
+    assert [round(number, 1) for number in far["GNT 0.5"]] == [8.8, 14.0]
+    assert [round(far[way][0], 1) for way in ("ANT1x1", "clean, longer")] == [9.8, 7.2]
+
+
 def test_its_network_has_the_size_it_says():
     net = build_predictor("small-cnn", (28, 28, 1), 10)
     assert sum(weights.numel() for weights in net.parameters()) == 215_370
