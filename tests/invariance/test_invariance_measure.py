@@ -11,7 +11,7 @@ from unbraid import evaluation
 from unbraid.data import from_arrays, load
 from unbraid.engines import InlineEngine
 from unbraid.errors import UsageError
-from unbraid.evaluation import measure
+from unbraid.evaluation import draw_images, measure
 from unbraid.invariance import Invariance, measured, metamers, to_inputs, train_reader
 from unbraid.invariance.measured import samples
 from unbraid.study import make_table, parse_study, read_study, run_study
@@ -56,7 +56,8 @@ def test_metamers_keep_logits_and_are_judged_by_a_proxy(found):
     assert found["metamer_residual"] < 1e-3
     assert found["inverse_error"] < 1e-3
     assert found["metamer_kept"] == found["metamer_by_proxy"] == 1
-    assert float(found["metamer_as_logits"]) + float(found["metamer_as_donor"]) <= 1  # donors are of other classes
+    # Hardly trained, the network has all but ten numbers of a metamer from its donor.
+    assert float(found["metamer_as_donor"]) > 0.5 > float(found["metamer_as_logits"])
     assert found["proxy_test_error"] < 0.5 < found["chance_error"]
 
 
@@ -76,7 +77,12 @@ def test_images_that_are_asked_about_are_not_those_learnt_from(run):
     known, judged = samples(run, other, 100, 50, 0)
     assert known[0].name == "digits8"
     assert judged[0] is other
-    assert (len(known[1]), len(judged[1])) == (100, 50)
+    assert len(judged[1]) == 50
+    learnt, asked = ({image.tobytes() for image in one.images(index)} for one, index in (known, judged))
+    assert not learnt & asked
+    drawn = {image.tobytes() for image in data.images(draw_images(data, 100, 0))}
+    assert drawn & asked  # else nothing had to be left out
+    assert learnt == drawn - asked
 
 
 def test_spheres_have_their_own_oracle(tmp_path):
@@ -125,7 +131,7 @@ def test_inverting_gives_images_back_before_they_are_rounded(run):
 @pytest.mark.parametrize("name", ["invariance", "invariance-fashion"])
 def test_presets_train_both_ways_with_three_seeds(name):
     study = read_study(name)
-    assert [setting.objective for setting in study.settings] == ["firevnet", "ice"]
+    assert {setting.objective for setting in study.settings} == {"firevnet", "ice"}
     assert len(study.seeds) == 3
     assert study.measures[0].data[0].endswith("split=test")
 

@@ -110,3 +110,25 @@ def test_the_gradient_of_tables_is_that_of_looking_them_up(functions):
     )
     (found,) = torch.autograd.grad(_table.sum_windows(values, at), values, slope.view(-1, functions))
     torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("channels", [1, 16])
+def test_a_bias_learns_beside_a_frozen_weight(channels):
+    rng = torch.Generator().manual_seed(0)
+    x, weight = torch.randn(3, channels, 8, 8, generator=rng), torch.randn(16, channels, 5, 5, generator=rng) / 5
+    bias = torch.zeros(16, requires_grad=True)
+    _pooling.conv_pool(x, weight, bias).sum().backward()
+    ours, bias.grad = bias.grad, None
+    F.max_pool2d(F.conv2d(x, weight, bias, padding=2), 2).relu().sum().backward()
+    torch.testing.assert_close(ours, bias.grad)
+
+
+@pytest.mark.parametrize("width", [2, 3, 4])
+def test_narrow_images_get_their_gradient(width):
+    rng = torch.Generator().manual_seed(0)
+    x = torch.randn(2, 1, 6, width, generator=rng, requires_grad=True)
+    weight, bias = torch.randn(16, 1, 5, 5, generator=rng) / 5, torch.zeros(16)
+    _pooling.conv_pool(x, weight, bias).sum().backward()
+    ours, x.grad = x.grad, None
+    F.max_pool2d(F.conv2d(x, weight, bias, padding=2), 2).relu().sum().backward()
+    torch.testing.assert_close(ours, x.grad, atol=1e-5, rtol=1e-5)

@@ -74,13 +74,17 @@ def robustness_attack(
             if distal:
                 climbs, more = distal_blocks(run, dataset, budget, count=distal, **told, say=say)
                 notes += [f"{name}: {text}" for text in more]
-        refuted = 100 * float(found["refuted"].mean())  # type: ignore[arg-type]
+        claimed = found.filter(
+            polars.col("refuted") | (polars.col("distance").is_finite() & (polars.col("distance") > 0))
+        )
+        refuted = 100 * float(claimed["refuted"].mean() or 0)  # type: ignore[arg-type]
         if refuted:
             notes.append(
                 f"{name}: of what attacks with a short search found, the whole search refuted {refuted:.0f} %, and "
                 "what stands in its place was verified."
             )
-        classes = examples.classes(run, int(max(found["guess"].max(), found["label"].max())) + 1)  # type: ignore[type-var, arg-type]
+        seen = [found["guess"], found["label"], *(() if climbs is None else (climbs["label"],))]
+        classes = examples.classes(run, int(max(column.max() for column in seen)) + 1)  # type: ignore[type-var, arg-type]
         models.append(Attacked(name, found, classes, doubts, climbs))
         tables.append(attack_table(found, seed=seed).select(polars.lit(name).alias("model"), polars.all()))
     table = polars.concat(tables)

@@ -60,7 +60,8 @@ def scores(asked: Invariance, run: Run, data: Dataset, seed: int) -> Scores:
     chosen = judged[0], np.sort(counter_rng(seed, 1).permutation(judged[1])[: asked.metamers])
     x, own = _inputs(run, *chosen, seed), _classes(run, *chosen)
     made = metamers(run, x, labels=own, seed=seed)
-    oracle, proxy = oracle_of(run, known[0], asked.proxy, asked.proxy_steps, seed)
+    learnt = known[0].part(known[1]) if known[0] is judged[0] else known[0]
+    oracle, proxy = oracle_of(run, learnt, judged[0], asked.proxy, asked.proxy_steps, seed)
     seen = metamer_report(made, x, oracle, proxy=proxy, tolerance=asked.tolerance)
     n = len(test_labels)
     about = {"images": n, "interval": "Wilson, 95 %", "seed": seed}
@@ -94,20 +95,29 @@ def scores(asked: Invariance, run: Run, data: Dataset, seed: int) -> Scores:
 def samples(run: Run, data: Dataset, train: int, images: int, seed: int) -> tuple[Samples, Samples]:
     """What a nuisance classifier learns from, of the data of the run, and what it is judged on, of ``data``.
 
-    Where these are the same data no image is in both; there the logits have been trained on either.
+    No image is in both. Where these are the same data the logits have been trained on either; of other data, images
+    that are judged are left out of what is learnt from.
     """
     record, about = describe_data(data), run.info["data"]
     if any(record[key] != about.get(key) for key in ("fingerprint", "truth", "images", "positions")):
         own = run.data()
-        return (own, draw_images(own, train, seed)), (data, draw_images(data, images, seed))
+        known, judged = draw_images(own, train, seed), draw_images(data, images, seed)
+        if own.shape == data.shape:
+            asked = {image.tobytes() for image in data.images(judged, counter_rng(seed, 2))}
+            apart = [image.tobytes() not in asked for image in own.images(known, counter_rng(seed, 3))]
+            known = known[np.array(apart, dtype=bool)]
+        return (own, known), (data, judged)
     drawn = counter_rng(seed, 0).permutation(len(data))[: train + images]
     count = min(train, len(drawn) * train // (train + images))  # of small data sets the same share
     return (data, np.sort(drawn[:count])), (data, np.sort(drawn[count:]))
 
 
-def oracle_of(run: Run, data: Dataset, proxy: str, steps: int, seed: int) -> tuple[Function, bool]:
-    """Who says what inputs of a run's bijection show, and whether it is a proxy: a classifier, which may err."""
-    radii = radii_of(data)
+def oracle_of(run: Run, data: Dataset, judged: Dataset, proxy: str, steps: int, seed: int) -> tuple[Function, bool]:
+    """Who says what inputs of a run's bijection show, and whether it is a proxy: a classifier, which may err.
+
+    On spheres it is the geometry of those that are ``judged``; a proxy is trained on ``data``.
+    """
+    radii = radii_of(judged)
     if radii is not None and not proxy:
         return sphere_oracle(radii), False
     judge = open_run(proxy).predict if proxy else train_proxy(run, data, steps, seed)

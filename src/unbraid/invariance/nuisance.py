@@ -50,7 +50,17 @@ def mi_lower_bound(classifier: Callable[[Tensor], Tensor], z: Tensor, labels: Te
 
 def information_of(scores: Tensor, labels: Tensor) -> float:
     """The same bound from class scores ``[n, C]``: of logits, how much their own softmax tells of the class."""
+    _check_finite(scores, "scores")
     return max(0.0, label_entropy(labels) - F.cross_entropy(scores.double(), labels).item())
+
+
+def _check_finite(values: Tensor, name: str) -> None:
+    bad = int((~values.isfinite()).any(1).sum())
+    if bad:
+        raise UsageError(
+            f"{name} must be finite, but {bad} of {len(values)} rows are not: the network overflows on these samples; "
+            "look at them, or train it with a smaller step or additive couplings"
+        )
 
 
 def error_of(scores: Tensor, labels: Tensor) -> float:
@@ -107,6 +117,7 @@ def train_reader(
         raise UsageError(f"z must be [n, d] with one class each, got {list(z.shape)} and {list(labels.shape)}")
     if len(z) < 2 * HELD_OUT:
         raise UsageError(f"at least {2 * HELD_OUT} samples are needed to train on, got {len(z)}")
+    _check_finite(z, "z")
     generator = torch.Generator().manual_seed(seed)
     z, classes = z.detach(), max(classes, 2, int(labels.max()) + 1)
     order = torch.randperm(len(z), generator=generator)

@@ -68,6 +68,8 @@ def toy_experiment(out: Path, *, seeds: int = 3, steps: int = 3000, progress: st
             run = train(
                 chosen, data, out=folder, steps=steps, batch_size=256, seed=seed, precision="fp32", progress=progress
             )
+            if not run.finished:
+                raise KeyboardInterrupt  # what is trained stays, and the same call goes on with it
             flow = as_bijective(run)
             logits = flow.split(outputs_of(flow, x))[0]
             left = train_nuisance(

@@ -21,6 +21,8 @@ from unbraid.nets import stride2
 __all__ = ["can_pool", "conv_pool"]
 
 SIDE = 5
+NARROWEST = 4
+"""Rows of the image gradient are written from eight numbers before the next one on, which must exist."""
 _BITS = {torch.bfloat16: torch.int16, torch.float32: torch.int32}
 
 
@@ -33,7 +35,7 @@ def conv_pool(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     """``relu(max_pool2d(conv2d(x, weight, bias, padding=2), 2))``, in bfloat16 if torch's autocast is on."""
     dtype = _working_type(weight)
     y: Tensor
-    if weight.shape[1] == 1 and _wide(weight, len(weight)):
+    if weight.shape[1] == 1 and _wide(weight, len(weight)) and x.shape[3] >= NARROWEST:
         y = _FirstConvPool.apply(x, weight, bias, dtype)
     else:
         y = _ConvPool.apply(x, weight, bias, dtype)
@@ -75,7 +77,8 @@ class _FirstConvPool(torch.autograd.Function):
 
         padded, weight, places = ctx.saved_tensors
         grad = grad.to(places.dtype).permute(0, 2, 3, 1).contiguous()
-        into, learns, _, _ = ctx.needs_input_grad
+        into, weighted, biased, _ = ctx.needs_input_grad
+        learns = weighted or biased
         images = into_weight = into_bias = None
         if learns:
             into_weight, into_bias = _pooled_lanes.first_backward(padded, grad, places)
@@ -111,7 +114,8 @@ class _ConvPool(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         laid, weight, places = ctx.saved_tensors
-        into, learns, _, _ = ctx.needs_input_grad
+        into, weighted, biased, _ = ctx.needs_input_grad
+        learns = weighted or biased
         grad = grad.to(laid.dtype).permute(0, 2, 3, 1).contiguous()
         images = into_weight = into_bias = None
         if learns and ctx.sparse:

@@ -90,19 +90,23 @@ def traverse(
         tuple(int(latent) for latent in order),
         None if kl is None else kl[order],
         paths,
-        _known(codes[:, order], data, index),
+        _known(codes[:, order], data, index, counter_rng(seed, 1)),
     )
 
 
-def _known(codes: np.ndarray, data: ImageDataset, index: np.ndarray) -> tuple[tuple[str, float] | None, ...] | None:
-    """Of which factor each code knows most, in parts of that factor's entropy."""
+def _known(
+    codes: np.ndarray, data: ImageDataset, index: np.ndarray, rng: np.random.Generator
+) -> tuple[tuple[str, float] | None, ...] | None:
+    """Of which factor each code knows most, in parts of that factor's entropy and beyond chance."""
     names = data.factor_names
     factors = data.factors(index) if data.factor_sizes else None  # measured ones have no sizes, nor a plug-in entropy
     varying = [] if factors is None else [k for k in range(factors.shape[1]) if np.ptp(factors[:, k])]
     if factors is None or not varying:
         return None
-    found = mig(codes, factors[:, varying]).parts
-    shares = found["information"] / found["entropy"]  # [latents, K]
+    chosen = factors[:, varying]
+    found, chance = (mig(codes, rows).parts for rows in (chosen, rng.permutation(chosen)))
+    # Counts of few images find information in anything: what they find with images mixed up is taken off.
+    shares = (found["information"] - chance["information"]) / (found["entropy"] - chance["information"])  # [latents, K]
     best = shares.argmax(axis=1)
     return tuple(
         (names[varying[k]], float(share[k])) if share[k] >= LEAST else None

@@ -76,6 +76,10 @@ class Bijective:
         )
         if not len(rows):
             raise UsageError(f"it needs runs of {titled(way)}")
+        if rows["seed"].n_unique() < len(rows):
+            raise UsageError(f"it needs one run of {titled(way)} per seed, and there are several that differ otherwise")
+        if rows[score].null_count():
+            raise UsageError(f"{SHOWN[score][0]} of {titled(way)} is not known for every seed")
         return rows.sort("seed")[score].to_numpy() * SHOWN[score][1]
 
     def mean(self, way: Way, score: str) -> float:
@@ -109,13 +113,13 @@ _TEXTS = {
     ),
     "b": (
         "iCE empties them",
-        f"its error is {GAIN:g} points or more above that after cross-entropy, and no interval below 0",
+        f"its error is {GAIN:g} points or more above that after cross-entropy, and the interval lies above 0",
     ),
     "c": ("at the same error of the logits", f"errors of the logits differ by less than {SAME:g} points"),
     "d": (
         "Metamers of iCE networks keep their class",
         f"{KEPT:g} points or more of the cross-class metamers above those of cross-entropy show the class of their "
-        "logits to the proxy",
+        "logits to the proxy, and the interval lies above 0",
     ),
 }
 
@@ -159,7 +163,12 @@ def _paired(
 
 def invariance_sections(table: pl.DataFrame) -> Iterator[str]:
     """Lines of Markdown about a study's table."""
-    yield from findings_section("Findings about invariance", "Jacobsen et al. (2019)", judge_invariance(table))
+    yield from findings_section(
+        "Findings about invariance",
+        "Jacobsen et al. (2019)",
+        judge_invariance(table),
+        "a gain that reaches its size counts if the interval lies above 0, and is none if the interval ends below it",
+    )
     for data, runs in Bijective.of(table).items():
         yield from (
             "",

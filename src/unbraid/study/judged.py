@@ -22,15 +22,17 @@ class Finding:
     verdict: Verdict
 
 
-def findings_section(heading: str, whose: str, found: Sequence[Finding]) -> Iterator[str]:
+def findings_section(
+    heading: str, whose: str, found: Sequence[Finding], else_: str = "where a limit lies inside, it is undecided"
+) -> Iterator[str]:
     """Lines of Markdown: a table of verdicts, and which conclusions the study does not ask about."""
     yield from (
         "",
         f"## {heading}",
         "",
         f"What {whose} conclude, each with the rule by which it counts as seen here. In brackets 95 % "
-        "intervals over seeds (leaving out one after the other) of the numbers that decide; where a limit lies inside, "
-        "it is undecided.",
+        "intervals over seeds (leaving out one after the other) of the numbers that decide; "
+        f"{else_}.",
         "",
         "| data | finding | rule | measured here | verdict |",
         "|---|---|---|---|---|",
