@@ -169,3 +169,13 @@ def test_a_masked_model_is_told_on_the_page_and_on_the_terminal(tmp_path, capsys
     assert "warning: run, l2: the loss is flat around" in said
     assert "the loss is flat around" in (tmp_path / "masked" / "report.html").read_text()
     assert "the loss is flat around" not in (tmp_path / "plain" / "report.html").read_text()
+
+
+def test_a_single_image_does_not_decide_how_many_classes_the_page_knows(tmp_path, monkeypatch):
+    monkeypatch.setitem(budgets.BUDGETS, "quick", {"l2": {"fgm": {}}})
+    options = {"net": "mlp:width=16", "factor": "x", "steps": 60, "progress": "none", "learning_rate": 0.01}
+    run = unbraid.train("classifier", DATA, out=tmp_path / "run", **options)
+    # Climbs from noise aim at every class, the last ones too.
+    asked = ["robustness", "attack", str(run.path), "--norms", "l2", "--images", "1", "--distal", "2"]
+    assert main([*asked, "--out", str(tmp_path / "page")]) == 0
+    assert (tmp_path / "page" / "report.html").exists()
