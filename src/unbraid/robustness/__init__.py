@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from unbraid.lazy import lazily
 from unbraid.robustness._examples import Examples
+from unbraid.robustness._scores import Scorer, confidences
 from unbraid.robustness.corrupting import corruption_table, corruption_tables, plan_of
 from unbraid.robustness.measure import Adversarial, Corruptions, NoiseDistances, table_of
 from unbraid.robustness.published import published, published_errors, published_models, published_tables
 from unbraid.robustness.relative import corruption_errors, mce
-from unbraid.robustness.smallest import BOUNDS, attack_blocks, attack_table
+from unbraid.robustness.smallest import BOUNDS, BUDGETS, attack_blocks, attack_table
 from unbraid.robustness.tables import CLEAN, CorruptionTable, Spoiled, Wrong
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BOUNDS",
+    "BUDGETS",
     "CLEAN",
     "Adversarial",
     "AdversarialAccuracy",
@@ -46,6 +48,7 @@ __all__ = [
     "LearnedNoise",
     "NoiseDistance",
     "NoiseDistances",
+    "Scorer",
     "Spoiled",
     "Wrong",
     "adversarial_accuracy",
@@ -54,6 +57,7 @@ __all__ = [
     "attacks",
     "change_factor",
     "check_masking",
+    "confidences",
     "corruption_errors",
     "corruption_table",
     "corruption_tables",
