@@ -18,6 +18,7 @@ from unbraid.transfer.recipes import Bias, Budget, Recipe, canonical, own_scenar
 from unbraid.transfer.recipes import get as get_bias
 from unbraid.transfer.recipes import names as biases
 from unbraid.transfer.recipes import register as register_bias
+from unbraid.transfer.runner import expected_hours, run_matrix
 from unbraid.transfer.scenario import Asked, Scenario
 from unbraid.transfer.scenario import get as get_scenario
 from unbraid.transfer.scenario import make as make_scenario
@@ -53,6 +54,7 @@ __all__ = [
     "combination",
     "domain_of",
     "effect_of",
+    "expected_hours",
     "get_bias",
     "get_scenario",
     "holm",
@@ -65,6 +67,7 @@ __all__ = [
     "recipe",
     "register_bias",
     "register_scenario",
+    "run_matrix",
     "scenarios",
     "subject_of",
     "twin_of",
