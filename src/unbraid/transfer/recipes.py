@@ -195,8 +195,10 @@ def canonical(name: str) -> str:
 
 
 def own_scenarios(name: str) -> tuple[str, ...]:
-    """The own scenarios of all parts."""
-    return tuple(dict.fromkeys(scenario for part in biases(name) for scenario in part.own))
+    """The own scenarios of all parts that the twin does not have."""
+    shared = {part.name for part in biases(twin_of(name))}
+    parts = [part for part in biases(name) if part.name not in shared]
+    return tuple(dict.fromkeys(scenario for part in parts for scenario in part.own))
 
 
 def twin_of(name: str) -> str:

@@ -14,7 +14,7 @@ from unbraid.report.page.palette import shade
 from unbraid.report.page.shell import page
 from unbraid.report.page.tables import data_table, heat_table, scroll
 from unbraid.report.transfer.picture import draw_matrix
-from unbraid.report.transfer.shown import REACH, in_words, shown
+from unbraid.report.transfer.shown import REACH, in_words, shown, signed
 from unbraid.transfer import Matrix, MatrixFolder, get_scenario, matrix, own_scenarios, twin_of
 
 __all__ = ["matrix_page", "write_matrices"]
@@ -74,7 +74,7 @@ def heat_map(found: Matrix) -> Html:
     """Biases by scenarios, the verdict at the row's end."""
     columns = [one for one in found.scenarios if any(one in row for row in found.effects.values())]
     heads = [tag("th", get_scenario(one).title, scope="col") for one in columns]
-    head = tag("tr", tag("td"), heads, tag("th", "verdict", scope="col"))
+    head = tag("tr", tag("td"), heads, tag("th", "verdict", scope="col", class_="verdict"))
     body = []
     for bias, row in found.effects.items():
         own, cells = own_scenarios(bias), []
@@ -84,7 +84,7 @@ def heat_map(found: Matrix) -> Html:
             if effect is None:
                 cells.append(tag("td", class_="hx"))
                 continue
-            text = "0" if abs(mean) < 0.5 else f"{mean:+.0f}".replace("-", "−")
+            text = signed(mean)
             decided = effect.word in ("better", "worse")
             inside = tag("a", tag("b", text) if decided else text, href=f"#{_anchor(found, bias)}", class_="cell")
             framed = tag("span", " (own)", class_="unseen") if one in own else None

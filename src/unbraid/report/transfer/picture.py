@@ -8,7 +8,7 @@ import numpy as np
 
 from unbraid.errors import UsageError
 from unbraid.files import save_figure
-from unbraid.report.transfer.shown import REACH, shown
+from unbraid.report.transfer.shown import REACH, shown, signed
 from unbraid.transfer import Matrix, get_scenario, own_scenarios
 
 __all__ = ["draw_matrix"]
@@ -38,7 +38,7 @@ def draw_matrix(found: Matrix, *paths: Path) -> None:
                 continue
             decided = effect.word in ("better", "worse")
             light = abs(values[i, j]) > 0.62 * REACH
-            axis.text(j, i, f"{values[i, j]:+.0f}".replace("-", "−"), ha="center", va="center", fontsize=7.5,
+            axis.text(j, i, signed(values[i, j]), ha="center", va="center", fontsize=7.5,
                       fontweight="bold" if decided else "normal", color="white" if light else "#1f2430")  # fmt: skip
             if one in own:
                 axis.add_patch(Rectangle((j - 0.46, i - 0.44), 0.92, 0.88, fill=False, lw=1.4, ec="#1f2430"))

@@ -8,7 +8,7 @@ import numpy as np
 
 from unbraid.transfer import Effect, get_scenario
 
-__all__ = ["REACH", "in_words", "shown"]
+__all__ = ["REACH", "in_words", "shown", "signed"]
 
 REACH = 30.0
 """Points, or percent of a distance, from which on a cell is as dark as can be."""
@@ -41,3 +41,12 @@ def in_words(bias: str, twin: str, effect: Effect) -> str:
             f"two standard errors are {half:.0f} % of the effect; p {effect.p:.2g}, Holm {effect.adjusted:.2g}"
         )
     return "\n".join(lines)
+
+
+def signed(value: float) -> str:
+    """Whole points with their sign; what rounds to zero has none.
+
+    >>> signed(2.6), signed(-0.4), signed(-3.0)
+    ('+3', '0', '−3')
+    """
+    return "0" if abs(value) < 0.5 else f"{value:+.0f}".replace("-", "−")
