@@ -7,6 +7,6 @@ from unbraid.transfer import DOMAINS, Domain
 
 @pytest.fixture
 def small(monkeypatch):
-    domain = Domain("mini-sprites", factor="shape", net="mlp:width=32,depth=1")
+    domain = Domain("mini-sprites", factor="x", net="mlp:width=64,depth=1")
     monkeypatch.setitem(DOMAINS, "mini-sprites", domain)
     return domain

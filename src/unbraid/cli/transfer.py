@@ -33,6 +33,7 @@ def transfer_run(
     biases: Names = "",
     scenarios: Names = "",
     seeds: Annotated[str, arg(metavar="INT,INT")] = "",
+    steps: Annotated[int | None, arg(metavar="INT")] = None,
     workers: Workers = None,
     engine: Literal["process", "ray"] = "process",
     address: Address = None,
@@ -53,6 +54,7 @@ def transfer_run(
         biases: Other biases than the preset's (`unbraid list biases`); a + joins several, twins come by themselves.
         scenarios: Other scenarios than the preset's (`unbraid list scenarios`).
         seeds: Other seeds than the preset's.
+        steps: Another number of steps of training than the preset's.
         workers: Models at a time, one thread each (otherwise one per core).
         engine: process for this machine, ray for a cluster.
         address: Ray cluster to join (otherwise a Ray is started on this machine).
@@ -63,7 +65,14 @@ def transfer_run(
     """
     from unbraid.transfer import preset as made
 
-    plan = made(preset, domains=_list(domains), biases=_list(biases), scenarios=_list(scenarios), seeds=_numbers(seeds))
+    plan = made(
+        preset,
+        domains=_list(domains),
+        biases=_list(biases),
+        scenarios=_list(scenarios),
+        seeds=_numbers(seeds),
+        steps=steps,
+    )
     if engine == "process" and address is not None:
         raise UsageError(f"--address {address} is for --engine ray")
     folder = _run(plan, out, workers, engine, address, retry_failed, dry_run, progress)
@@ -186,6 +195,7 @@ def transfer_combine(
     preset: str = "small",
     scenarios: Names = "",
     seeds: Annotated[str, arg(metavar="INT,INT")] = "",
+    steps: Annotated[int | None, arg(metavar="INT")] = None,
     out: Path = Path("studies/transfer"),
     workers: Workers = None,
     progress: Shown = "auto",
@@ -200,6 +210,7 @@ def transfer_combine(
         preset: Whose budget and settings are taken: smoke, small, paper.
         scenarios: Other scenarios than the preset's.
         seeds: Other seeds than the preset's.
+        steps: Another number of steps of training than the preset's.
         out: Folder of the matrix; what is there is not done again.
         workers: Models at a time.
         progress: How progress is shown (on stderr).
@@ -220,6 +231,7 @@ def transfer_combine(
         biases=(first, second, both),
         scenarios=_list(scenarios),
         seeds=_numbers(seeds),
+        steps=steps,
     )
     folder = _run(plan, out, workers, "process", None, False, False, progress)
     found = matrix(folder, domain)

@@ -15,6 +15,7 @@ from unbraid.errors import UsageError
 from unbraid.evaluation import Scores
 from unbraid.metrics import Score
 from unbraid.transfer.domains import RANDOM, Domain, domain_of
+from unbraid.transfer.recipes import names as biases
 from unbraid.transfer.scenario import VALUE, Scenario, make
 from unbraid.transfer.scenario import names as known
 from unbraid.transfer.subjects import Subject, check_subject, subject_of
@@ -152,8 +153,8 @@ def card(
     ``budget="full"``) go to every scenario that has them. ``check`` looks for signs of masked gradients where an attack
     was asked. What a model cannot be asked is left out and said; what cannot be meant is refused before any work.
     """
-    held = data if isinstance(data, Dataset) else None
     domain = domain_of(data)
+    held = data if isinstance(data, Dataset) else domain.held
     asked = [make(one, **settings) for one in (known() if isinstance(scenarios, str) and scenarios == "all" else
              [scenarios] if isinstance(scenarios, str) else scenarios)]  # fmt: skip
     if not asked:
@@ -161,6 +162,11 @@ def card(
     test = _data(domain, held, None)
     subject = subject_of(predict, test)
     check_subject(subject, test, domain)
+    if isinstance(reference, str) and reference in biases():
+        raise UsageError(
+            f"reference {reference!r} is a recipe: give a run of it, such as "
+            f"OUT/runs/{domain.name}/random/{reference}/0 of `unbraid transfer run smoke --out OUT`, or any other model"
+        )
     other = None if reference is None else subject_of(reference, test)
     if other is not None:
         check_subject(other, test, domain)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from unbraid.errors import unknown_name
+from unbraid.errors import UsageError, unknown_name
 from unbraid.transfer.plan import Plan, with_twins
 from unbraid.transfer.recipes import Budget
 from unbraid.transfer.scenario import names
@@ -74,18 +75,24 @@ def preset(
     biases: Sequence[str] = (),
     scenarios: Sequence[str] = (),
     seeds: Sequence[int] = (),
+    steps: int | None = None,
 ) -> Plan:
-    """A preset by name, with other domains, biases, scenarios or seeds where given; twins are always there."""
+    """A preset by name, with other domains, biases, scenarios, seeds or steps of training where given.
+
+    Twins are always there.
+    """
     if name not in PRESETS:
         raise unknown_name("preset", name, PRESETS)
     plan = PRESETS[name]()
+    if steps is not None and steps < 1:
+        raise UsageError(f"steps must be at least 1, got {steps}")
     return Plan(
         plan.name,
         tuple(domains) or plan.domains,
         with_twins(biases) if biases else plan.biases,
         tuple(scenarios) or plan.scenarios,
         tuple(seeds) or plan.seeds,
-        plan.budget,
+        plan.budget if steps is None else replace(plan.budget, steps=steps),
         plan.settings,
         {} if seeds else {bias: own for bias, own in plan.only.items() if not biases or bias in with_twins(biases)},
     )

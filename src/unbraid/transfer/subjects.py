@@ -84,7 +84,8 @@ class Subject:
 def subject_of(model: Any, data: Dataset, reading: str = "", *, threshold: float | None = None) -> Subject:
     """A run (or its folder), a torch module or a function as something to ask on these data.
 
-    ``reading`` says what is built on a run: ``readout``, ``verified`` or ``exact``; by default it is asked as it is.
+    ``reading`` says what is built on a run: ``readout``, ``verified`` or ``exact``; by default it is asked as it is, or
+    through a read-out if it does not predict.
     """
     if isinstance(model, Subject):
         return model
@@ -93,13 +94,15 @@ def subject_of(model: Any, data: Dataset, reading: str = "", *, threshold: float
         from unbraid.training import open_run
 
         model = open_run(model)
-    if reading:
-        from unbraid.transfer.readings import read_off
-
-        return read_off(model, reading, factor)
     run = as_run(model)
     if isinstance(run, Function):
+        if reading:
+            raise UsageError(f"reading {reading!r} is built on a trained run, got a function")
         return Subject(model, factor=factor, threshold=threshold)
+    if reading or not run.can("predict"):
+        from unbraid.transfer.readings import read_off
+
+        return read_off(run, reading or "readout", factor)
     named = any(task.factor == factor for task in run.tasks() if task.predicts == "classes")
     regresses = getattr(run.objective, "predicts", "") == "factors"
     return Subject(
