@@ -29,13 +29,13 @@ class Domain:
     """The corruptions that fit; categories that it lacks are taken from the other suite."""
     net: str = "small-cnn"
     """The vanilla network."""
-    bounds: Mapping[str, float] = field(default_factory=dict)
+    bounds: Mapping[str, float] = field(default_factory=dict, hash=False)
     """Distances at which accuracies under attack are told."""
     fresh: str = ""
     """A data set of the same kind with identities that training never shows."""
     tests: str = ""
     """Where the data set has no grid to split: its own test images."""
-    held: Dataset | None = field(default=None, compare=False)
+    held: Dataset | None = field(default=None, compare=False, hash=False)
     """Own data that live in memory."""
 
     @property

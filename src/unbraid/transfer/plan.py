@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from unbraid.errors import UsageError, unknown_name
@@ -96,7 +97,7 @@ class Plan:
         return make(name, **told, reading=self.recipe(self.domains[0], bias).reading)
 
     def recipe(self, domain: str, bias: str) -> Recipe:
-        return recipe(bias, DOMAINS[domain], self.budget)
+        return _recipe(bias, DOMAINS[domain], self.budget)
 
     def seeds_of(self, bias: str) -> tuple[int, ...]:
         return tuple(int(seed) for seed in self.only[bias]) if bias in self.only else self.seeds
@@ -173,6 +174,11 @@ class Plan:
         if name == "few-labels" and made.objective in ("abs", "ice", "firevnet"):
             return False
         return name != "identity" or bool(domain.fresh)
+
+
+@lru_cache(maxsize=4096)  # a plan asks for the same ones for every scenario and seed
+def _recipe(bias: str, domain: Domain, budget: Budget) -> Recipe:
+    return recipe(bias, domain, budget)
 
 
 def with_twins(biases: Sequence[str]) -> tuple[str, ...]:

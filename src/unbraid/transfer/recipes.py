@@ -224,8 +224,7 @@ def cost_of(name: str) -> float:
 def recipe(name: str, domain: Domain, budget: Budget | None = None) -> Recipe:
     """The recipe of a bias, or of several joined by ``+``, on a domain."""
     chosen = budget or Budget()
-    known = domain.load() if domain.held is not None or domain.tests else None
-    factors = not domain.tests and (known is None or known.has_factors)
+    factors = not domain.tests and (domain.held is None or domain.held.has_factors)
     options = {"factor": domain.factor} if domain.factor else {}
     found = Recipe(domain, chosen, "supervised" if factors else "classifier", options, net=domain.net)
     for part in biases(name):
