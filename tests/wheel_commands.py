@@ -16,6 +16,8 @@ list augmentations
 list streams
 list corruptions
 list attacks
+list scenarios
+list biases
 data list
 data show blobs16 --out data.png
 data get blobs16
@@ -50,6 +52,10 @@ invariance report bijective --train 100 --images 100 --metamers 20 --shown 4 --p
 train firevnet --data spheres:d=30,images=5000 --net fc:width=32 --optimizer adam --precision fp32 \
 --steps 120 --out spheres
 invariance planes spheres --out planes-of-spheres.png
+transfer run smoke --biases gaussian-noise --scenarios iid,noise --steps 5 --workers 1 --out transferred
+transfer report transferred
+transfer combine gaussian-noise binarised --preset smoke --scenarios iid,noise --steps 5 --workers 1 --out transferred
+transfer card judge --scenarios iid,gaussian-distance --images 20 --out card
 evolve run --data blobs16 --members 2 --images 64 --generations 1 --workers 1 --out population
 evolve status population --draw
 evolve compare smoke --seeds 1 --members 2 --images 4000 --generations 1 --workers 1 --out compared \

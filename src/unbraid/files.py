@@ -45,8 +45,8 @@ __all__ = [
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """What the system says when there is no room for a file."""
-_RECORDS = ("run.json", "study.json", "evolution.json", "recursion.json")
-"""What a run, a study, a population and a recursion are known by."""
+_RECORDS = ("run.json", "study.json", "evolution.json", "recursion.json", "matrix.json")
+"""What a run, a study, a population, a recursion and a matrix are known by."""
 
 
 @contextlib.contextmanager

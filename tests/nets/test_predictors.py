@@ -173,3 +173,25 @@ def test_gradients_in_bfloat16_are_numbers_down_to_a_single_pixel(name, size):
             scores = net(images)
         scores.float().square().sum().backward()
         assert all(torch.isfinite(p.grad).all() for p in net.parameters() if p.grad is not None)
+
+
+@pytest.mark.parametrize("outer", ["binarised", "coordconv", "spatial-transformer"])
+def test_a_network_inside_another_follows_from_the_seed(outer):
+    def first(seed):
+        net = nets.build_predictor(
+            f"{outer}:net=small-cnn", (28, 28, 1), 3, generator=torch.Generator().manual_seed(seed)
+        )
+        return torch.cat([part.flatten() for part in net.state_dict().values()])
+
+    assert torch.equal(first(0), first(0))
+    assert not torch.equal(first(0), first(1))
+
+
+def test_a_binarised_network_sees_black_and_white_with_gradients_past_the_threshold():
+    net = nets.build_predictor("binarised:net=small-cnn", (8, 8, 1), 3, generator=torch.Generator().manual_seed(0))
+    images = torch.rand(4, 1, 8, 8, generator=torch.Generator().manual_seed(1)).requires_grad_()
+    assert torch.equal(net(images), net((images >= 0.5).float()))
+    net(images).sum().backward()
+    binary = (images.detach() >= 0.5).float().requires_grad_()
+    net.model(binary).sum().backward()
+    assert torch.equal(images.grad, binary.grad)

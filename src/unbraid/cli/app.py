@@ -29,12 +29,14 @@ from unbraid.cli.invariance import (
 from unbraid.cli.listing import (
     list_attacks,
     list_augmentations,
+    list_biases,
     list_corruptions,
     list_data,
     list_measures,
     list_metrics,
     list_nets,
     list_objectives,
+    list_scenarios,
     list_streams,
 )
 from unbraid.cli.recursion import evolve_compare, evolve_status
@@ -55,6 +57,7 @@ from unbraid.cli.theory_perturb import theory_eigen, theory_perturb
 from unbraid.cli.theory_planes import theory_planes
 from unbraid.cli.theory_study import theory_study
 from unbraid.cli.train import train_command
+from unbraid.cli.transfer import transfer_card, transfer_combine, transfer_report, transfer_run
 from unbraid.cli.transitions import data_transitions
 from unbraid.cli.traverse import traverse_command
 from unbraid.errors import UsageError, unknown_name
@@ -85,6 +88,7 @@ GROUPS = {
     "list": "What there is by name, plugins included: objectives, nets, data, metrics, measures and more.",
     "robustness": "What classifiers bear that training did not show: corruptions, noise, adversarial, attack.",
     "study": "Many runs as one experiment: run, status, report.",
+    "transfer": "What biases buy outside the training domain: run, report, card, combine.",
     "theory": "Theorems one can run: impossibility without a bias, why VAEs align, identifiability by sparse steps.",
 }
 
@@ -131,6 +135,8 @@ def commands() -> Tree:
             "corruptions": list_corruptions,
             "attacks": list_attacks,
             "streams": list_streams,
+            "scenarios": list_scenarios,
+            "biases": list_biases,
         },
         "study": {"run": study_run, "status": study_status, "report": study_report},
         "theory": {
@@ -146,6 +152,12 @@ def commands() -> Tree:
             "collapse": theory_collapse,
             "dimensionality": theory_dimensionality,
             "rotation": theory_rotation,
+        },
+        "transfer": {
+            "run": transfer_run,
+            "report": transfer_report,
+            "card": transfer_card,
+            "combine": transfer_combine,
         },
     }
 

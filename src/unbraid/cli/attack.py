@@ -84,7 +84,7 @@ def robustness_attack(
                 "what stands in its place was verified."
             )
         seen = [found["guess"], found["label"], *(() if climbs is None else (climbs["label"],))]
-        classes = examples.classes(run, int(max(column.max() for column in seen)) + 1)  # type: ignore[type-var, arg-type]
+        classes = examples.classes(run, int(max(column.max() for column in seen)) + 1)
         models.append(Attacked(name, found, classes, doubts, climbs))
         tables.append(attack_table(found, seed=seed).select(polars.lit(name).alias("model"), polars.all()))
     table = polars.concat(tables)

@@ -25,13 +25,14 @@ __all__ = [
     "check_score",
 ]
 
-Kind = Literal["run", "study", "benchmark", "population"]
+Kind = Literal["run", "study", "benchmark", "population", "matrix"]
 
 _FILES: dict[Kind, tuple[str, ...]] = {
     "run": ("run.json", "checkpoint.safetensors", "history.csv"),
     "study": ("study.json",),
     "benchmark": ("study.json",),
     "population": ("evolution.json", "recursion.json", "seed-*"),
+    "matrix": ("matrix.json",),
 }
 """What such a folder has, one of them at least: what is damaged is told by those who read it."""
 _START = {
@@ -39,6 +40,7 @@ _START = {
     "study": "unbraid study run smoke --out",
     "benchmark": "unbraid generalize run smoke --out",
     "population": "unbraid evolve run --preset smoke --out",
+    "matrix": "unbraid transfer run smoke --out",
 }
 
 RECURSIONS = {"smoke": "beta-tcvae", "small": "beta-tcvae", "paper": "beta-tcvae-sampled"}

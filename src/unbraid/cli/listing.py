@@ -9,12 +9,14 @@ from unbraid.registry import summary
 __all__ = [
     "list_attacks",
     "list_augmentations",
+    "list_biases",
     "list_corruptions",
     "list_data",
     "list_measures",
     "list_metrics",
     "list_nets",
     "list_objectives",
+    "list_scenarios",
     "list_streams",
 ]
 
@@ -120,6 +122,32 @@ def list_attacks(json: bool = False) -> None:
 
     found = {name: attacks.get(name) for name in attacks.names()}
     _show([_row(name, norms=", ".join(a.norms), needs=a.needs, about=a.about) for name, a in found.items()], json)
+
+
+def list_scenarios(json: bool = False) -> None:
+    """List the ways of leaving the training domain: `unbraid transfer card RUN --scenarios NAME,NAME`.
+
+    Args:
+        json: Print one JSON array instead of a table.
+    """
+    from unbraid import transfer
+
+    found = {name: transfer.get_scenario(name) for name in transfer.scenarios()}
+    _show(
+        [_row(name, unit=cls.unit, needs=", ".join(cls.wants), about=summary(cls)) for name, cls in found.items()], json
+    )
+
+
+def list_biases(json: bool = False) -> None:
+    """List the biases, for `unbraid transfer run PRESET --biases NAME,NAME`; a + joins several.
+
+    Args:
+        json: Print one JSON array instead of a table.
+    """
+    from unbraid import transfer
+
+    found = [transfer.get_bias(name) for name in transfer.biases()]
+    _show([_row(one.name, kind=one.kind, own=", ".join(one.own), about=one.about) for one in found], json)
 
 
 def list_streams(json: bool = False) -> None:

@@ -10,8 +10,16 @@ from unbraid.errors import unknown_name
 
 __all__ = ["Verdict", "Word", "told", "verdict"]
 
-Word = Literal["holds", "does not hold", "undecided", "cannot say"]
-"""``undecided``: the numbers are there and do not settle it. ``cannot say``: they are not there."""
+Word = Literal[
+    "holds", "does not hold", "undecided", "cannot say",
+    "transferable", "broad", "specific", "overfitting", "costly", "without effect", "harmful",
+    "orthogonal", "symbiotic", "exclusive",
+]  # fmt: skip
+"""Of a claim: ``undecided`` if the numbers are there and do not settle it, ``cannot say`` if they are not there.
+
+What a bias buys outside the training domain, and what two of them do together, have words of their own:
+:func:`unbraid.transfer.verdict` and :func:`unbraid.transfer.combination` say what they mean.
+"""
 
 
 @dataclass(frozen=True)
@@ -32,7 +40,7 @@ class Verdict:
 
     @property
     def holds(self) -> bool | None:
-        """Yes, no, or neither."""
+        """Yes, no, or neither; words that answer no such question are neither."""
         return {"holds": True, "does not hold": False}.get(self.word)
 
     def __str__(self) -> str:

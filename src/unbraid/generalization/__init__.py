@@ -7,6 +7,7 @@ learning does not generalize strongly within the same domain, ICLR.
 from unbraid.generalization.analyses import attribution, inside_seen, modularity, one_unseen, similarity, towards_mean
 from unbraid.generalization.baselines import BASELINES, baseline, clamp, marginals, mean_target, predict_baseline
 from unbraid.generalization.beyond import error_parts, trust_range
+from unbraid.generalization.codes import Codes
 from unbraid.generalization.curves import gap_curve, gap_splits, gap_values, predicted_by_value
 from unbraid.generalization.evaluate import Answers, Asked, evaluate, predict_part
 from unbraid.generalization.facts import SplitFacts
@@ -28,6 +29,7 @@ __all__ = [
     "Answers",
     "Asked",
     "Cell",
+    "Codes",
     "Generalization",
     "Predictions",
     "Readout",

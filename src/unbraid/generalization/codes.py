@@ -39,7 +39,7 @@ class Codes(Dataset):
             raise UsageError(f"codes must be finite numbers [{len(index)}, d], got shape {list(codes.shape)}")
         self.codes, self.whose, self.index = codes.astype(np.float32), part, index
         self.shape, self.name, self.side = (codes.shape[1],), f"codes of {part.name}", part.side
-        self.grid_space = space
+        self.grid_space, self.classes = space, part.classes
         # Positions on a grid are small numbers; the table of a million images then is as large as their codes.
         self._factors = np.concatenate(
             [part.factors(index[start : start + BLOCK]).astype(np.int32) for start in range(0, len(index), BLOCK)]
@@ -66,6 +66,9 @@ class Codes(Dataset):
     @property
     def factor_kinds(self) -> tuple:
         return self.grid_space.kinds
+
+    def labels(self, index: Index | None = None) -> np.ndarray:
+        return self.whose.labels(self.index if index is None else self.index[np.asarray(index)])
 
     def factors(self, index: Index) -> np.ndarray:
         return self._factors[np.asarray(index)].astype(np.int64)

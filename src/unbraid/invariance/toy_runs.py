@@ -18,6 +18,7 @@ from unbraid.invariance.metameric import metamer_report, metamers
 from unbraid.invariance.nuisance import train_nuisance
 from unbraid.invariance.toy import SIZE, redundant_gaussians, redundant_oracle
 from unbraid.objectives import make
+from unbraid.progress import ProgressKind
 from unbraid.training import train
 
 __all__ = ["TOY_WAYS", "ToyResult", "toy_experiment"]
@@ -51,7 +52,9 @@ class ToyResult:
         return asdict(self)
 
 
-def toy_experiment(out: Path, *, seeds: int = 3, steps: int = 3000, progress: str = "auto") -> Iterator[ToyResult]:
+def toy_experiment(
+    out: Path, *, seeds: int = 3, steps: int = 3000, progress: ProgressKind = "auto"
+) -> Iterator[ToyResult]:
     """Train every way with every seed on :func:`redundant_gaussians`, and judge each by 10,000 new points.
 
     The published toy has fresh samples in every batch; here batches are drawn from 200,000 of them. Runs are kept in

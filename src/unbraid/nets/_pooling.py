@@ -136,7 +136,9 @@ class _ConvPool(torch.autograd.Function):
                 full.permute(0, 3, 1, 2), laid, weight, [len(weight)], [1, 1], [SIDE // 2] * 2, [1, 1], False, [0, 0],
                 1, [into, learns, learns],
             )  # fmt: skip
-            images, into_weight, into_bias = found[0], *(found[1:] if learns else (into_weight, into_bias))
+            images = found[0]
+            if learns:
+                into_weight, into_bias = found[1:]
         slopes = zip((images, into_weight, into_bias), ctx.types, strict=True)
         return *(None if slope is None else slope.to(dtype) for slope, dtype in slopes), None
 

@@ -81,7 +81,7 @@ class _SumWindows(torch.autograd.Function):
         if 16 <= slope.shape[3] <= 32 and stride2.one_wide_core():
             from unbraid.nets import _table_lanes  # it imports numba
 
-            return _table_lanes.scatter_windows(slope, *map(torch.from_numpy, (cell, part)), size), None
+            return _table_lanes.scatter_windows(slope, torch.from_numpy(cell), torch.from_numpy(part), size), None
         into = torch.zeros(9, size, slope.shape[3])
         _scatter_windows(slope.numpy(), cell, part, into.numpy())
         return into, None

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from unbraid.lazy import lazily
 from unbraid.robustness._examples import Examples
-from unbraid.robustness.budgets import BOUNDS
+from unbraid.robustness._scores import Scorer, confidences
+from unbraid.robustness.budgets import BOUNDS, BUDGETS
 from unbraid.robustness.corrupting import corruption_table, corruption_tables, plan_of
 from unbraid.robustness.distances import (
     AccuracyCurve,
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ALL",
     "BOUNDS",
+    "BUDGETS",
     "CLEAN",
     "AccuracyCurve",
     "Adversarial",
@@ -64,6 +66,7 @@ __all__ = [
     "LearnedNoise",
     "NoiseDistance",
     "NoiseDistances",
+    "Scorer",
     "Spoiled",
     "Wrong",
     "accuracy_at",
@@ -76,6 +79,7 @@ __all__ = [
     "attacks",
     "change_factor",
     "check_masking",
+    "confidences",
     "corruption_errors",
     "corruption_table",
     "corruption_tables",

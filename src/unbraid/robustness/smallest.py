@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import polars
 
     from unbraid.data import ImageDataset
+    from unbraid.nets import ClassVAEs
     from unbraid.robustness.attacks import Classifier
     from unbraid.training import Run
 
@@ -70,7 +71,7 @@ class Asked:
             else:
                 from unbraid.robustness.synthesis import SearchClassifier
 
-                search, networks = self.run.objective.search, copy.deepcopy(self.run.model)  # type: ignore[attr-defined]
+                search, networks = self.run.objective.search, cast("ClassVAEs", copy.deepcopy(self.run.model))  # type: ignore[attr-defined]
                 whole = Classifier(SearchClassifier(networks, search), self.run.path.name)
                 few = replace(search, iterations=min(search.iterations, FEW[self.budget]))
                 short = few == search

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from unbraid.study.folder import State as State
     from unbraid.study.folder import StudyFolder as StudyFolder
     from unbraid.study.folder import begin_study as begin_study
+    from unbraid.study.folder import claim as claim
     from unbraid.study.folder import open_study as open_study
     from unbraid.study.grid import Evaluation as Evaluation
     from unbraid.study.grid import RunSpec as RunSpec
@@ -60,6 +61,7 @@ _HOMES = {
     "answers_by_run": "table",
     "answers_of": "evaluation",
     "begin_study": "folder",
+    "claim": "folder",
     "condition_columns": "table",
     "condition_rows": "conditions",
     "coverage": "runner",

@@ -26,7 +26,7 @@ from unbraid.reading import read_json
 from unbraid.study.evaluation import forget_damaged, forget_evaluation, is_evaluated
 from unbraid.study.grid import OWN, Evaluation, Study
 
-__all__ = ["RECORD", "State", "StudyFolder", "begin_study", "open_study"]
+__all__ = ["RECORD", "State", "StudyFolder", "begin_study", "claim", "open_study"]
 
 RECORD = "study.json"
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -97,11 +98,11 @@ def judge_invariance(table: pl.DataFrame) -> list[Finding]:
     found = []
     for data, runs in Bijective.of(table).items():
         plain = next((way for way in runs.ways if way[0] == CE), (CE, None))
-        found.append(Finding("a", data, *_TEXTS["a"], _judge(runs, lambda part, ce=plain: _known(part, ce))))
+        found.append(Finding("a", data, *_TEXTS["a"], _judge(runs, partial(_known, ce=plain))))
         for way in (way for way in runs.ways if way[0] == ICE):
             for name, check in (("b", _emptied), ("c", _same), ("d", _kept)):
                 text, rule = _TEXTS[name]
-                told = _judge(runs, lambda part, ask=check, ce=plain, ice=way: ask(part, ce, ice))
+                told = _judge(runs, partial(check, ce=plain, ice=way))
                 found.append(Finding(name, data, f"{text} ({titled(way)})", rule, told))
     return found
 

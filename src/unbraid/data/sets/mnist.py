@@ -12,7 +12,7 @@ from unbraid.data.files.root import find_file
 from unbraid.data.registry import register
 from unbraid.errors import unknown_name
 
-__all__ = ["check_split", "load_idx_set"]
+__all__ = ["check_split", "load_idx_set", "load_mnist", "mnist_files"]
 
 _DIGITS = tuple("0123456789")
 _CLOTHES = (
@@ -65,6 +65,11 @@ def _candidates(name: str, split: str, what: str) -> list[str]:
     if name == "kmnist":
         files.append(f"kmnist-{split}-{'imgs' if what == 'images' else 'labels'}.npz")
     return [str(Path(folder) / file) for folder in _FOLDERS[name] for file in files]
+
+
+def mnist_files(split: str, what: str) -> list[str]:
+    """Where the images or labels of MNIST may lie under a data root."""
+    return _candidates("mnist", split, what)
 
 
 def load_mnist(split: str = "train") -> ArrayLabels:

@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 from unbraid.errors import UsageError
 from unbraid.nets.layers import CodeLinear, LastConv
-from unbraid.nets.predictors.registry import register
+from unbraid.nets.predictors.registry import build_inner, register
 
 __all__ = ["Places", "SetEncoder", "coordconv", "set_encoder"]
 
@@ -51,13 +51,16 @@ def set_encoder(shape: tuple[int, ...], outputs: int) -> nn.Module:
 
 
 @register("coordconv")
-def coordconv(shape: tuple[int, ...], outputs: int) -> nn.Module:
+def coordconv(shape: tuple[int, ...], outputs: int, *, net: str = "") -> nn.Module:
     """The CoordConv of Schott et al. (2022), after Liu et al. (2018): the first convolution sees the pixels' places.
 
     The paper leaves kernels, strides and one width open. Here: 3x3 convolutions, four that halve the image at 16
-    channels, one to 32, the maximum over the image, and two linear layers.
+    channels, one to 32, the maximum over the image, and two linear layers. Or another predictor, ``net=small-cnn``,
+    that sees two channels more.
     """
-    channels = need_image("coordconv", shape)[2]
+    height, width, channels = need_image("coordconv", shape)
+    if net:
+        return nn.Sequential(Places(-1.0, 1.0), build_inner(net, (height, width, channels + 2), outputs))
     halving = [part for _ in range(4) for part in (nn.ReLU(inplace=True), LastConv(16, 16, 3, stride=2, padding=1))]
     return nn.Sequential(
         Places(-1.0, 1.0),

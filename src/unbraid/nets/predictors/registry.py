@@ -11,7 +11,7 @@ from unbraid.nets.initialise import seeded
 from unbraid.options import Named, check_options
 from unbraid.registry import Registry
 
-__all__ = ["Builder", "build_predictor", "get", "names", "register"]
+__all__ = ["Builder", "build_inner", "build_predictor", "get", "names", "register"]
 
 Builder = Callable[..., nn.Module]
 
@@ -51,14 +51,19 @@ def build_predictor(
     Options can be written into the name, as on the command line: ``build_predictor("cnn:width=16", ...)``. All weights
     follow from the ``generator`` alone (without one: from seed 0), as in :func:`unbraid.nets.build`.
     """
-    named = Named.read(name)
-    builder = PREDICTORS[named.name]
-    chosen = check_options(
-        f"predictor {named.name!r}", builder, {**named.options, **options}, given=("shape", "outputs")
-    )
     if len(shape) not in (1, 3) or min(shape) < 1:
         raise UsageError(f"shape must be (height, width, channels) or (length,), got {shape}")
     if outputs < 1:
         raise UsageError(f"outputs must be at least 1, got {outputs}")
     with seeded(generator):
-        return builder(tuple(shape), outputs, **chosen)
+        return build_inner(name, tuple(shape), outputs, **options)
+
+
+def build_inner(name: str, shape: tuple[int, ...], outputs: int, **options: Any) -> nn.Module:
+    """A predictor inside another one that is being built: its weights follow from the generator of the outer one."""
+    named = Named.read(name)
+    builder = PREDICTORS[named.name]
+    chosen = check_options(
+        f"predictor {named.name!r}", builder, {**named.options, **options}, given=("shape", "outputs")
+    )
+    return builder(shape, outputs, **chosen)

@@ -5,9 +5,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from unbraid.nets.layers import LastConv
-from unbraid.nets.predictors.cnn import cnn
 from unbraid.nets.predictors.coordinates import need_image
-from unbraid.nets.predictors.registry import register
+from unbraid.nets.predictors.registry import build_inner, register
 
 __all__ = ["SpatialTransformer", "spatial_transformer"]
 
@@ -53,7 +52,7 @@ class SpatialTransformer(nn.Module):
 
 
 @register("spatial-transformer")
-def spatial_transformer(shape: tuple[int, ...], outputs: int) -> nn.Module:
-    """The spatial transformer of Schott et al. (2022): an affine map read off the image, then ``cnn``."""
+def spatial_transformer(shape: tuple[int, ...], outputs: int, *, net: str = "cnn") -> nn.Module:
+    """The spatial transformer of Schott et al. (2022): an affine map read off the image, then ``cnn`` or another."""
     channels = need_image("spatial-transformer", shape)[2]
-    return SpatialTransformer(channels, cnn(shape, outputs))
+    return SpatialTransformer(channels, build_inner(net, shape, outputs))

@@ -27,6 +27,15 @@
     try { localStorage.setItem("unbraid-theme", document.documentElement.dataset.theme); } catch { /* as above */ }
   });
 
+  // Cells that have more to say: pointed at, tapped or reached by keyboard.
+  for (const cell of all("[data-tip]")) {
+    const show = () => { const box = cell.getBoundingClientRect(); say(cell.dataset.tip, box.left, box.top); };
+    cell.addEventListener("pointerenter", show);
+    cell.addEventListener("focusin", show);
+    cell.addEventListener("pointerleave", () => say(""));
+    cell.addEventListener("focusout", () => say(""));
+  }
+
   // Commands to copy; where the clipboard is refused, the text is selected for the reader.
   for (const button of all(".copy")) {
     button.addEventListener("click", async () => {

@@ -1,0 +1,76 @@
+"""What an inductive bias buys outside the training domain: every bias against every way of leaving it.
+
+Schott (2021), doctoral thesis, chapter 3, proposes the protocol: a bias is compared with its vanilla twin on all
+scenarios, its own and the others.
+"""
+
+from unbraid.transfer.agreement import agreement, agreement_within
+from unbraid.transfer.card import Card, card, masking
+from unbraid.transfer.combining import Pairing, combination
+from unbraid.transfer.domains import DOMAINS, Domain, domain_of
+from unbraid.transfer.effects import Effect, effect_of, holm
+from unbraid.transfer.folder import MatrixFolder, begin_matrix, open_matrix
+from unbraid.transfer.judging import IID, verdict
+from unbraid.transfer.matrix import Matrix, matrix
+from unbraid.transfer.plan import Cell, Plan, RunKey, with_twins
+from unbraid.transfer.presets import PRESETS, preset
+from unbraid.transfer.recipes import Bias, Budget, Recipe, canonical, own_scenarios, recipe, twin_of
+from unbraid.transfer.recipes import get as get_bias
+from unbraid.transfer.recipes import names as biases
+from unbraid.transfer.recipes import register as register_bias
+from unbraid.transfer.runner import expected_hours, run_matrix
+from unbraid.transfer.scenario import Asked, Scenario
+from unbraid.transfer.scenario import get as get_scenario
+from unbraid.transfer.scenario import make as make_scenario
+from unbraid.transfer.scenario import names as scenarios
+from unbraid.transfer.scenario import register as register_scenario
+from unbraid.transfer.subjects import Subject, subject_of
+
+__all__ = [
+    "DOMAINS",
+    "IID",
+    "PRESETS",
+    "Asked",
+    "Bias",
+    "Budget",
+    "Card",
+    "Cell",
+    "Domain",
+    "Effect",
+    "Matrix",
+    "MatrixFolder",
+    "Pairing",
+    "Plan",
+    "Recipe",
+    "RunKey",
+    "Scenario",
+    "Subject",
+    "agreement",
+    "agreement_within",
+    "begin_matrix",
+    "biases",
+    "canonical",
+    "card",
+    "combination",
+    "domain_of",
+    "effect_of",
+    "expected_hours",
+    "get_bias",
+    "get_scenario",
+    "holm",
+    "make_scenario",
+    "masking",
+    "matrix",
+    "open_matrix",
+    "own_scenarios",
+    "preset",
+    "recipe",
+    "register_bias",
+    "register_scenario",
+    "run_matrix",
+    "scenarios",
+    "subject_of",
+    "twin_of",
+    "verdict",
+    "with_twins",
+]

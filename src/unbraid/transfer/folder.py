@@ -1,0 +1,128 @@
+"""The folder of a matrix: what is done is what its files say.
+
+::
+
+    matrix.json                                    the plan
+    runs/DOMAIN/SPLIT/RECIPE/SEED/                 a run folder; beside it .SEED.lock, held by the process at work on it
+    cells/DOMAIN/BIAS/SCENARIO/SEED.json           one number with its details
+    failures/...                                   why something failed
+    images/                                        corrupted images that all models are shown; may be deleted
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from unbraid.errors import UsageError
+from unbraid.evaluation import rows_to_json
+from unbraid.files import make_folders, write_json
+from unbraid.paths import quoted, user_path
+from unbraid.reading import read_json
+from unbraid.study import claim
+from unbraid.transfer.plan import Cell, Plan, RunKey
+
+__all__ = ["MATRIX", "MatrixFolder", "begin_matrix", "open_matrix"]
+
+MATRIX = "matrix.json"
+_CELL = {"asked": str, "value": float | None, "details": dict, "seconds": float}
+
+
+class MatrixFolder:
+    """A plan with its place on disk."""
+
+    def __init__(self, path: Path, plan: Plan) -> None:
+        self.path, self.plan = path, plan
+
+    def run(self, key: RunKey) -> Path:
+        return self.path / "runs" / key.path
+
+    def trained(self, key: RunKey) -> bool:
+        record = self.run(key) / "run.json"
+        return record.exists() and read_json(record, {"status": str})["status"] == "finished"
+
+    def cell(self, cell: Cell) -> dict[str, Any] | None:
+        """What was measured: value, details, seconds; ``None`` if nothing was, or by another plan."""
+        path = self.path / "cells" / cell.path
+        if not path.exists():
+            return None
+        found = read_json(path, _CELL, remedy="delete it to measure it anew")
+        return found if found["asked"] == self.plan.asked(cell) else None
+
+    def write_cell(self, cell: Cell, value: float | None, rows: Any, seconds: float) -> None:
+        path = self.path / "cells" / cell.path
+        make_folders(path.parent)
+        details = rows_to_json(rows)[0]["scores"] if rows else {}
+        about = {"asked": self.plan.asked(cell), "value": value, "details": details, "seconds": seconds}
+        write_json(path, about)
+
+    def missing(self) -> list[Cell]:
+        """Cells that are not measured."""
+        return [cell for cell in self.plan.cells() if self.cell(cell) is None]
+
+    def failure(self, key: RunKey) -> str:
+        path = self._failure(key)
+        return str(read_json(path, {"error": str})["error"]) if path.exists() else ""
+
+    def fail(self, key: RunKey, error: str, traceback: str = "") -> None:
+        path = self._failure(key)
+        make_folders(path.parent)
+        write_json(path, {"error": error, "traceback": traceback})
+
+    def forgive(self, key: RunKey) -> None:
+        self._failure(key).unlink(missing_ok=True)
+
+    @contextmanager
+    def claim(self, key: RunKey) -> Iterator[bool]:
+        """Try to become the one that trains or asks a run; gives whether it worked."""
+        place = self.run(key)
+        make_folders(place.parent)
+        with claim(place.with_name(f".{place.name}.lock")) as held:
+            yield held
+
+    def _failure(self, key: RunKey) -> Path:
+        return self.path / "failures" / f"{key.path.replace('/', '--')}.json"
+
+
+def open_matrix(path: str | Path) -> MatrixFolder:
+    """Open the folder of a matrix."""
+    folder = user_path(path, "folder of a matrix")
+    if not (folder / MATRIX).exists():
+        raise UsageError(
+            f"{folder} holds no matrix (no {MATRIX}). Start one: unbraid transfer run smoke --out {quoted(folder)}"
+        )
+    return MatrixFolder(folder, Plan.from_json(read_json(folder / MATRIX), str(folder / MATRIX)))
+
+
+def begin_matrix(path: str | Path, plan: Plan) -> MatrixFolder:
+    """Make the folder of a matrix, or go on in it: more biases, scenarios, seeds and domains add to what is there.
+
+    Another budget or other settings of scenarios than before are refused: its numbers could not be compared.
+    """
+    folder = user_path(path, "folder of a matrix")
+    try:
+        make_folders(folder)
+    except OSError as error:
+        raise UsageError(f"cannot write to {folder} ({error.strerror}); choose another folder (--out)") from error
+    with claim(folder / ".lock", wait=True):
+        if (folder / MATRIX).exists():
+            plan = _joined(open_matrix(folder).plan, plan, folder)
+        write_json(folder / MATRIX, plan.to_json())
+    return MatrixFolder(folder, plan)
+
+
+def _joined(old: Plan, new: Plan, folder: Path) -> Plan:
+    for what in ("budget", "settings"):
+        before, now = (plan.to_json()[what] for plan in (old, new))
+        if before != now:
+            raise UsageError(
+                f"{folder} was begun with the {what} {before}, and now {now} is asked for: numbers could not be "
+                "compared. Give another folder (--out)"
+            )
+    lists = {
+        key: tuple(dict.fromkeys((*getattr(old, key), *getattr(new, key))))
+        for key in ("domains", "biases", "scenarios", "seeds")
+    }
+    return Plan(old.name, **lists, budget=old.budget, settings=old.settings, only={**old.only, **new.only})

@@ -1,0 +1,106 @@
+"""Carry out a matrix: every recipe trained once, every number measured once, by any number of processes."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from unbraid.engines import Engine, Outcome, ProcessEngine, Task
+from unbraid.errors import UsageError
+from unbraid.progress import Progress, ProgressKind
+from unbraid.transfer.folder import MatrixFolder, begin_matrix
+from unbraid.transfer.plan import Plan, RunKey
+
+__all__ = ["expected_hours", "run_matrix"]
+
+POLL = 0.5
+
+
+def expected_hours(folder: MatrixFolder) -> float:
+    """Hours of one core that what is missing will take, about."""
+    cells = folder.missing()
+    keys = {folder.plan.run_key(cell) for cell in cells}
+    return folder.plan.hours([key for key in keys if not folder.trained(key)], cells)
+
+
+def run_matrix(
+    plan: Plan,
+    out: str | Path,
+    *,
+    engine: Engine | None = None,
+    plugins: Sequence[str] = (),
+    progress: ProgressKind = "auto",
+    retry_failed: bool = False,
+) -> MatrixFolder:
+    """Train and ask what is missing; the same call again, or several at once, go on where others stopped.
+
+    What is there is not done again: a new bias adds a row, a new scenario a column. A run that fails is recorded and
+    left alone until ``retry_failed``. What comes out does not depend on the engine or on its number of workers.
+    """
+    folder = begin_matrix(out, plan)
+    for domain in folder.plan.domains:
+        if not any(not folder.plan.refused(domain, bias) for bias in folder.plan.biases):
+            raise UsageError(
+                f"no bias can be trained on {domain}: {folder.plan.refused(domain, folder.plan.biases[0])}"
+            )
+    keys = list(dict.fromkeys(folder.plan.run_key(cell) for cell in folder.missing()))
+    if retry_failed:
+        for key in keys:
+            folder.forgive(key)
+    with engine or ProcessEngine() as pool:
+        _Runner(folder, pool, keys, tuple(plugins)).run(progress)
+    return folder
+
+
+class _Runner:
+    def __init__(self, folder: MatrixFolder, engine: Engine, keys: list[RunKey], plugins: tuple[str, ...]) -> None:
+        self.folder, self.engine, self.plugins = folder, engine, plugins
+        self.queue = deque(key for key in keys if not folder.failure(key))
+        self.total, self.done = len(keys), 0
+        self.failed = len(keys) - len(self.queue)
+
+    def run(self, progress: ProgressKind) -> None:
+        display = Progress(self.folder.plan.name, max(self.total, 1), unit="models", kind=progress)
+        busy: deque[RunKey] = deque()
+        try:
+            while self.queue or busy or self.engine.waiting:
+                while self.engine.free and self.queue:
+                    self._submit(self.queue.popleft())
+                for outcome in self.engine.wait(POLL):
+                    self._take(outcome, busy, display)
+                display.update(self.done, note=f"{self.engine.waiting} at work" + self._failures())
+                if busy and not self.queue and not self.engine.waiting:
+                    time.sleep(POLL)
+                    self.queue.extend(busy)
+                    busy.clear()
+            display.update(self.done, note=self._failures().removeprefix(", "))
+        finally:
+            display.close()
+
+    def _submit(self, key: RunKey) -> None:
+        stage = "ask" if self.folder.trained(key) else "train"
+        arguments = {"folder": str(self.folder.path.absolute()), "key": asdict(key)}
+        self.engine.submit(Task((key, stage), f"unbraid.transfer.work:{stage}_run", arguments, self.plugins))
+
+    def _take(self, outcome: Outcome, busy: deque[RunKey], display: Progress) -> None:
+        key, stage = outcome.key
+        if outcome.value == "busy":
+            busy.append(key)
+            return
+        error = outcome.error
+        if outcome.value == "stopped":
+            error = "training was asked to stop from outside (SIGTERM); --retry-failed goes on with it"
+        if error is not None:
+            self.folder.fail(key, error, outcome.traceback)
+            display.tell(f"{key.path} failed to {stage}: {error}")
+            self.failed += 1
+        elif stage == "train":
+            self.queue.appendleft(key)
+        else:
+            self.done += 1
+
+    def _failures(self) -> str:
+        return f", {self.failed} failed" if self.failed else ""

@@ -1,0 +1,122 @@
+"""Does a model know when it is wrong? And how little supervision does it need?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from unbraid.errors import UsageError
+from unbraid.evaluation import Scores, draw_images
+from unbraid.transfer.domains import Domain
+from unbraid.transfer.scenario import VALUE, Asked, Scenario, register
+from unbraid.transfer.scenarios.corrupted import spoiled
+from unbraid.transfer.subjects import Subject, subject_of
+
+__all__ = ["Confidence", "FewLabels", "risk_coverage"]
+
+
+@register("confidence")
+@dataclass(frozen=True)
+class Confidence(Scenario):
+    """Under corruptions: 1 - area under the curve of risk over coverage; and 1 - mean confidence when wrong."""
+
+    unit = "share"
+    cost = 10.0
+
+    images: int = 200
+    """At most so many images, each under all corruptions."""
+    categories: tuple[str, ...] = ("noise", "blur", "weather")
+    """Categories of corruptions."""
+
+    def numbers(self, asked: Asked) -> Scores:
+        sure, right = [], []
+        for category in self.categories:
+            for _, _, images, labels in spoiled(asked, category, self.images):
+                chances = asked.subject.probabilities(images)
+                sure.append(chances.max(axis=1))
+                right.append(chances.argmax(axis=1) == labels)
+        confidence, correct = np.concatenate(sure), np.concatenate(right)
+        wrong = confidence[~correct]
+        doubt = float(1 - wrong.mean()) if len(wrong) else 1.0
+        return {
+            VALUE: 1 - risk_coverage(confidence, correct),
+            "doubt_when_wrong": doubt,
+            "accuracy": float(correct.mean()),
+        }
+
+
+def risk_coverage(confidence: np.ndarray, right: np.ndarray) -> float:
+    """Area under the curve of risk over coverage (Geifman & El-Yaniv, 2017): mean error of the k surest, over all k.
+
+    Images of equal confidence count as in a random order, so that a constant confidence gives the plain error rate.
+
+    >>> risk_coverage(np.array([0.9, 0.8, 0.7, 0.6]), np.array([True, True, False, False]))  # (0 + 0 + 1/3 + 1/2) / 4
+    0.20833333333333331
+    """
+    sure, wrong = np.asarray(confidence, dtype=np.float64), 1.0 - np.asarray(right, dtype=np.float64)
+    if sure.shape != wrong.shape or sure.ndim != 1 or not len(sure) or not np.isfinite(sure).all():
+        raise UsageError(f"confidence and right must be one number per image, got {sure.shape} and {wrong.shape}")
+    order = np.argsort(-sure, kind="stable")
+    levels, groups = np.unique(-sure[order], return_inverse=True)
+    mean = np.bincount(groups, wrong[order]) / np.bincount(groups, minlength=len(levels))
+    return float((np.cumsum(mean[groups]) / np.arange(1, len(sure) + 1)).mean())
+
+
+@register("few-labels")
+@dataclass(frozen=True)
+class FewLabels(Scenario):
+    """Little supervision: accuracy with 100 labels over accuracy with all."""
+
+    title = "Few labels"
+    unit = "share"
+    wants = ("scores", "training")
+    cost = 60.0
+
+    labels: int = 100
+    """Labelled images."""
+    steps: int = 500
+    """Steps of training on them, of a model without a read-out."""
+    images: int = 2_000
+    """At most so many test images, drawn by the seed."""
+
+    def __post_init__(self) -> None:
+        if min(self.labels, self.steps, self.images) < 1:
+            raise UsageError(
+                f"labels, steps and images must be at least 1, got {self.labels}, {self.steps}, {self.images}"
+            )
+
+    def missing(self, subject: Subject, domain: Domain) -> str:
+        if subject.source is not None and subject.source.objective.name in ("abs", "ice", "firevnet"):
+            return "a classifier or a representation with a read-out"
+        return super().missing(subject, domain)
+
+    def numbers(self, asked: Asked) -> Scores:
+        _, images, labels = asked.images(self.images)
+        few = self._few(asked.subject)
+        every, some = (float((one.scores(images).argmax(1) == labels).mean()) for one in (asked.subject, few))
+        return {VALUE: some / max(every, 1e-12), "accuracy_few": some, "accuracy_all": every}
+
+    def _few(self, subject: Subject) -> Subject:
+        """The same model with few labels: another read-out of the same codes, or trained from the beginning."""
+        run = subject.source
+        assert run is not None
+        if not run.can("predict"):
+            from unbraid.transfer.readings import ReadOff, fit_readout
+
+            readout = fit_readout(run, subject.factor, labels=self.labels)
+            task = next(each.name for each in readout.tasks() if each.predicts == "classes")
+            return Subject(ReadOff(run, readout, task), factor=subject.factor, source=run)
+        from unbraid.training import train
+
+        data = run.data()
+        again = train(
+            run.objective,
+            data.part(draw_images(data, self.labels, 0)),
+            out=run.path / f"few-labels-{self.labels}-{self.steps}",
+            steps=self.steps,
+            seed=int(run.info["seed"]),
+            batch_size=min(64, self.labels),
+            progress="none",
+        )
+        return subject_of(again, data)

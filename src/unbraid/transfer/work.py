@@ -1,0 +1,112 @@
+"""What a worker does for a matrix: train one run, ask it what is missing. Functions of plain arguments, for engines."""
+
+from __future__ import annotations
+
+import math
+import time
+from functools import lru_cache
+from typing import Any, Literal
+
+from unbraid import objectives
+from unbraid.data import Dataset, load
+from unbraid.evaluation import Measured, measure
+from unbraid.options import Named
+from unbraid.transfer.domains import DOMAINS, RANDOM
+from unbraid.transfer.folder import MatrixFolder, open_matrix
+from unbraid.transfer.plan import Cell, RunKey
+from unbraid.transfer.recipes import Recipe, recipe
+from unbraid.transfer.shared import sharing
+from unbraid.transfer.subjects import subject_of
+
+__all__ = ["ask_run", "train_run"]
+
+Result = Literal["done", "busy", "stopped"]
+
+
+def train_run(folder: str, key: dict[str, Any]) -> Result:
+    """Train a run of a matrix, or go on with it; does nothing if another process is at it."""
+    matrix, asked = open_matrix(folder), RunKey(**key)
+    with matrix.claim(asked) as held:
+        if not held:
+            return "busy"
+        if matrix.trained(asked):
+            return "done"
+        made = recipe(asked.recipe, DOMAINS[asked.domain], matrix.plan.budget)
+        start, parts = _start(matrix, asked, made)
+        done = _train(made, made.domain.data(asked.training), matrix.run(asked), asked.seed, start, parts)
+        return "done" if done else "stopped"
+
+
+def ask_run(folder: str, key: dict[str, Any]) -> Result:
+    """Ask a trained run every scenario that is missing, each stored as it comes, unless another process is at it."""
+    from unbraid.training import open_run
+
+    matrix, asked = open_matrix(folder), RunKey(**key)
+    with matrix.claim(asked) as held, sharing(matrix.path / "images"):
+        if not held:
+            return "busy"
+        cells = [cell for cell in matrix.plan.cells() if matrix.plan.run_key(cell) == asked]
+        for cell in cells:
+            if matrix.cell(cell) is None:
+                _ask(matrix, cell, open_run(matrix.run(asked)))
+        return "done"
+
+
+def _ask(matrix: MatrixFolder, cell: Cell, run: Any) -> None:
+    began = time.perf_counter()
+    domain = DOMAINS[cell.domain]
+    scenario = matrix.plan.scenario(cell.scenario, cell.bias)
+    data = _load(scenario.on(domain))
+    if scenario.missing(subject_of(run, data, scenario.reading), domain):
+        matrix.write_cell(cell, None, (), time.perf_counter() - began)
+        return
+    found: Measured = measure(run, data, scenario, seed=0)[scenario.name]
+    value = float(found.rows[0][1]["value"])
+    seconds = time.perf_counter() - began
+    matrix.write_cell(cell, value if math.isfinite(value) else None, found.rows, seconds)
+
+
+def _train(made: Recipe, data: str, out: Any, seed: int, start: Any, parts: tuple[str, ...]) -> bool:
+    from unbraid.training import train
+
+    about = made.trained()
+    objective = objectives.make(about["objective"], about["options"])
+    loaded = _load(data)
+    run = train(
+        objective,
+        loaded,
+        out=out,
+        steps=about["steps"],
+        seed=seed,
+        batch_size=_batch(objective, about["batch_size"], loaded, made.domain.factor),
+        progress="none",
+        start=start,
+        parts=parts,
+    )
+    return run.finished
+
+
+def _start(matrix: MatrixFolder, key: RunKey, made: Recipe) -> tuple[Any, tuple[str, ...]]:
+    """The run on other data that a recipe begins from, trained now if it is not there."""
+    if not made.start:
+        return None, ()
+    out = matrix.path / "runs" / key.domain / f"before-{key.training}" / key.recipe / str(key.seed)
+    before = recipe("vanilla", DOMAINS[made.start], matrix.plan.budget)
+    _train(before, before.domain.data(RANDOM), out, key.seed, None, ())
+    return out, ("trunk",)
+
+
+def _batch(objective: Any, images: int, data: Dataset, factor: str) -> int:
+    """As many images for everybody: a pair is two, and a stream by class counts those of each class."""
+    stream = Named.read(objective.needs).name
+    if stream in ("pairs", "sequences"):
+        return max(1, images // 2)
+    if stream == "by-class":
+        classes = (data.factor_sizes or ())[data.factor_names.index(factor)] if factor else len(data.classes)
+        return max(1, images // classes)
+    return images
+
+
+@lru_cache(maxsize=8)
+def _load(name: str) -> Dataset:
+    return load(name)

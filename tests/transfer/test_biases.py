@@ -1,0 +1,80 @@
+"""Biases compose, in any order, or say why not."""
+
+import pytest
+
+from unbraid import objectives
+from unbraid.errors import UsageError
+from unbraid.transfer import DOMAINS, Budget, biases, canonical, get_bias, own_scenarios, recipe, scenarios, twin_of
+
+DIGITS = DOMAINS["affine-digits"]
+ALONE = [name for name in biases() if name != "verified"]
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_every_bias_makes_a_recipe_that_can_be_trained(name):
+    made = recipe(name, DIGITS).trained()
+    objective = objectives.make(made["objective"], made["options"])
+    assert len(objective.augmentations) == len(made["options"].get("augment", ()))
+    assert get_bias(name).about
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_own_scenarios_are_scenarios(name):
+    assert set(own_scenarios(name)) <= set(scenarios())
+
+
+def test_a_bias_is_one_change_of_its_twin():
+    vanilla, noise = recipe("vanilla", DIGITS), recipe("gaussian-noise", DIGITS)
+    assert vanilla.trained()["options"] == {"net": "small-cnn"}
+    assert noise.trained()["options"] == {"net": "small-cnn", "augment": ["gaussian-noise:sigma=0.5,share=0.5"]}
+    assert twin_of("ice") == "bijection"
+    assert recipe("ice", DIGITS).trained()["options"] == recipe("bijection", DIGITS).trained()["options"]
+
+
+def test_names_of_the_same_parts_are_one_name():
+    orders = ("vanilla+gaussian-noise+binarised", "binarised+gaussian-noise", "gaussian-noise+vanilla+binarised")
+    assert {canonical(name) for name in orders} == {"gaussian-noise+binarised"}
+    assert len({str(recipe(name, DIGITS)) for name in orders}) == 1
+    assert canonical("verified+gaussian-noise+slow-vae") == "slow-vae+gaussian-noise+verified"
+    assert canonical("vanilla") == "vanilla"
+
+
+def test_data_biases_share_the_batch():
+    made = recipe("stylised+ant1x1", DIGITS).trained()
+    assert made["options"]["augment"] == ["ant:kernel=1,eps=5,share=0.25", "stylised:share=0.25"]
+
+
+def test_networks_nest():
+    assert recipe("coordinates+binarised", DIGITS).net == "binarised:net=coordconv:net=small-cnn"
+    assert recipe("coordinates+binarised", DIGITS).threshold == 0.5
+
+
+def test_what_is_asked_otherwise_is_compared_with_the_model_asked_plainly():
+    assert twin_of("slow-vae+verified") == "slow-vae"
+    assert own_scenarios("slow-vae+verified") == ("l2", "confidence")
+    assert recipe("slow-vae+verified", DIGITS).trained() == recipe("slow-vae", DIGITS).trained()
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("beta-vae+slow-vae", "one representation"),
+        ("abs+slow-vae", "another objective"),
+        ("ice+binarised", "networks of its own"),
+        ("slow-vae+coordinates", "networks of its own"),
+        ("coordinates+spatial-transformer", "one network"),
+        ("slow-vae+linf-training", "without classes"),
+        ("verified", "does not decode"),
+        ("noise+noise", "unknown bias 'noise'"),
+        ("speckle+speckle", "twice"),
+    ],
+)
+def test_what_does_not_go_together_is_refused_with_the_reason(name, reason):
+    with pytest.raises(UsageError, match=reason):
+        recipe(name, DIGITS)
+
+
+def test_a_budget_reaches_the_recipe():
+    made = recipe("linf-training", DIGITS, Budget(steps=7, adversary=40)).trained()
+    assert made["steps"] == 7
+    assert made["options"]["augment"] == ["adversarial:norm=linf,radius=0.3,steps=40,share=1"]

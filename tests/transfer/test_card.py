@@ -1,0 +1,156 @@
+"""Cards of classifiers whose numbers are known."""
+
+import numpy as np
+import pytest
+from torch import nn
+
+import unbraid
+from unbraid import data
+from unbraid.errors import UsageError
+from unbraid.transfer import card, make_scenario, masking, subject_of
+from unbraid.transfer.scenarios.trust import risk_coverage
+
+FEW = ("iid", "noise", "gaussian-distance", "l2", "linf", "distal")
+
+
+@pytest.fixture(scope="module")
+def digits():
+    return data.load("affine-digits:source=digits8").part(np.arange(0, 11_025_000, 55_009))
+
+
+def constant(sure):
+    def predict(images):
+        return np.tile([sure] + [(1 - sure) / 9] * 9, (len(images), 1))
+
+    return predict
+
+
+def test_a_constant_classifier_is_at_chance_and_its_distances_mean_nothing(digits):
+    found = card(constant(0.95), digits, scenarios=FEW, images=100, steps=5, check=False)
+    share = (digits.labels(np.arange(len(digits))) == 0).mean()
+    assert found["iid"] == pytest.approx(share, abs=0.08)
+    assert found["noise"] == pytest.approx(found["iid"])  # the same images, whatever is done to them
+    assert found["distal"] == 0.0  # sure of every noise image
+    assert found["l2"] in (0.0, pytest.approx(28.0))
+    notes = {line.scenario.name: line.note for line in found.lines}
+    assert (
+        "meaningless" in card(constant(0.95), _zeros(digits), scenarios=("l2",), images=20, check=False).lines[0].note
+    )
+    assert set(notes) == set(FEW)
+
+
+def _zeros(digits):
+    return digits.part(np.flatnonzero(digits.labels(np.arange(len(digits))) == 0))
+
+
+def test_a_constant_classifier_that_is_sure_of_nothing_passes_distal(digits):
+    assert card(constant(0.5), digits, scenarios=("distal",), images=10, steps=3)["distal"] == 1.0
+
+
+def test_a_perfect_lookup_is_right_on_iid(digits):
+    known = {image.tobytes(): label for image, label in zip(*_all(digits), strict=True)}
+
+    def lookup(images):
+        return np.eye(10)[[known.get(image.tobytes(), 0) for image in images]]
+
+    found = card(lookup, digits, scenarios=("iid", "noise"), images=200)
+    assert found["iid"] == 1.0
+    assert found["noise"] < 0.5
+    assert found.wrong == ()
+
+
+def _all(digits):
+    index = np.arange(len(digits))
+    return digits.images(index), digits.labels(index)
+
+
+@pytest.mark.parametrize(
+    ("predict", "words"),
+    [
+        (lambda images: np.full((len(images), 10), np.nan), "NaN"),
+        (lambda images: np.zeros((len(images), 7)), "7 classes"),
+        (lambda images: np.zeros((len(images), 1)), "one class"),
+        (lambda images: np.zeros(len(images)), r"\[n, classes\]"),
+        (lambda images: np.full((len(images), 10), 0.5), "neither probabilities nor logits"),
+    ],
+)
+def test_outputs_that_cannot_be_meant_are_refused_before_any_work(digits, predict, words, monkeypatch):
+    monkeypatch.setattr("unbraid.transfer.scenarios.inside.Held.numbers", lambda *_: pytest.fail("work was done"))
+    with pytest.raises(UsageError, match=words):
+        card(predict, digits, scenarios=("iid",))
+
+
+def test_wrong_names_and_data_are_refused(digits):
+    with pytest.raises(UsageError, match="did you mean 'noise'"):
+        card(constant(0.5), digits, scenarios=("nois",))
+    with pytest.raises(UsageError, match="neither classes"):
+        card(constant(0.5), data.load("blobs16"), scenarios=("iid",))
+
+
+def test_what_does_not_apply_is_left_out_and_said(digits):
+    found = card(constant(0.5), digits, scenarios=("iid", "extrapolation", "invariance", "few-labels"), images=50)
+    assert [line.scenario.name for line in found.lines] == ["iid"]
+    assert set(found.left_out) == {"extrapolation", "invariance", "few-labels"}
+    with pytest.raises(UsageError, match="gradients"):
+        found["invariance"]
+    assert "left out" in str(found)
+    assert found.table().height == 1
+    assert found.to_json()["left_out"]["few-labels"]
+    assert "<table>" in found._repr_html_()
+
+
+def test_a_reference_stands_beside(digits):
+    found = card(constant(0.5), digits, scenarios=("iid",), images=50, reference=constant(0.9))
+    assert found.lines[0].reference == found["iid"]
+
+
+def test_the_area_of_risk_over_coverage_by_hand():
+    # The surest first: wrong, right, right: (1 + 1/2 + 1/3) / 3.
+    assert risk_coverage(np.array([0.9, 0.5, 0.1]), np.array([False, True, True])) == pytest.approx(
+        (1 + 1 / 2 + 1 / 3) / 3
+    )
+    assert risk_coverage(np.full(4, 0.5), np.array([True, False, True, False])) == pytest.approx(0.5)
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory):
+    out = tmp_path_factory.mktemp("plain") / "run"
+    return unbraid.train(
+        "classifier", "digits8", net="small-cnn", steps=300, learning_rate=2e-3, out=out, progress="none"
+    )
+
+
+class Quantised(nn.Module):
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, images):
+        return self.model((images * 4).round() / 4)
+
+
+class Scaled(Quantised):
+    def forward(self, images):
+        return 1e4 * self.model(images)
+
+
+def test_masked_gradients_are_told_and_plain_ones_are_not(plain):
+    test = data.load("digits8")
+    assert masking(subject_of(plain, test), test) == ()
+    quantised = masking(subject_of(Quantised(plain.classifier()), test), test)
+    assert any("gradients" in doubt for doubt in quantised)
+    scaled = masking(subject_of(Scaled(plain.classifier()), test), test)
+    assert any("flat" in doubt for doubt in scaled)
+
+
+def test_a_function_without_gradients_says_so():
+    test = data.load("digits8")
+    assert "blind" in masking(subject_of(constant(0.5), test), test)[0]
+
+
+def test_gradients_find_nearer_images_than_blind_attacks(plain):
+    test = data.load("digits8")
+    scenario = make_scenario("l2", images=20)
+    seen = scenario.ask(subject_of(plain, test), test)
+    blind = scenario.ask(subject_of(plain.predict, test), test)
+    assert float(seen["value"]) <= float(blind["value"])
