@@ -119,10 +119,10 @@ def read_off(run: Run, reading: str, factor: str = "") -> Subject:
         from unbraid.robustness.synthesis import Generators, infer
 
         generators = Generators(run)
-        images = torch.from_numpy(_some(run.data(), CLEAN)).permute(0, 3, 1, 2).float().div(255)
+        clean = torch.from_numpy(_some(run.data(), CLEAN)).permute(0, 3, 1, 2).float().div(255)
         with torch.no_grad():
-            codes = run.objective.encode(run.model, images)
-            errors = (run.objective.decode(run.model, codes) - images).flatten(1).square().sum(1)
+            codes = run.objective.encode(run.model, clean)
+            errors = (run.objective.decode(run.model, codes) - clean).flatten(1).square().sum(1)
 
         def search(found: Tensor) -> np.ndarray:
             return infer(run, found, samples=500, iterations=20, generators=generators).codes[:, 0]
@@ -144,7 +144,7 @@ def fit_readout(run: Run, factor: str = "", *, net: str = "readout", labels: int
     key = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:8]
     out = Path(run.path) / "readouts" / f"class-{net}-{key}"
     codes = _codes(run, data, index)
-    options = {"factor": factor} if factor else {}
+    options: dict[str, Any] = {"factor": factor} if factor else {}
     objective = "supervised" if codes.has_factors else "classifier"
     size = min(64, len(codes))
     found = train(

@@ -28,7 +28,7 @@ BLIND: dict[str, dict[str, dict[str, Any]]] = {
     "linf": {"square": {"steps": 200}},
 }
 """For functions without gradients."""
-DRAWN = {"l2": {"latent-descent": {}}}
+DRAWN: dict[str, dict[str, dict[str, Any]]] = {"l2": {"latent-descent": {}}}
 """Beside all others against models that classify by drawing."""
 
 
@@ -88,7 +88,12 @@ class Norm(Scenario):
         subject, each = asked.subject, {}
         for name, options in attacks_on(subject, self.name, self.budget).items():
             say(f"{self.name}: {name}")
-            told = {"norm": self.name, "seed": asked.seed, "threshold": subject.threshold, "factor": subject.factor}
+            told: dict[str, Any] = {
+                "norm": self.name,
+                "seed": asked.seed,
+                "threshold": subject.threshold,
+                "factor": subject.factor,
+            }
             found = attacks.get(name)(subject.asked, images, labels, **told, **options)
             each[name] = found.distances.cpu().numpy()
         nearest = np.min(list(each.values()), axis=0)
