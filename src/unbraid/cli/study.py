@@ -43,8 +43,8 @@ def study_run(
         study: A study file (TOML), or a preset: smoke (a minute), small (two hours on two cores), paper (12,600 runs),
             slow (methods on pairs, an hour of one core), slow-paper (the published comparison of them),
             slow-control (natural against permuted transitions, an hour), noise, noise-sigmas and noise-fashion
-            (training with noise: 80, 25 and 25 minutes of one core), invariance and invariance-fashion (what bijective
-            classifiers ignore: an hour each).
+            (training with noise: 80, 25 and 25 minutes of one core), invariance, invariance-fashion and
+            invariance-spheres (what bijective classifiers ignore: 60, 45 and 30 minutes).
         out: Folder of the study.
         workers: Runs at a time, one thread each (otherwise one per core).
         engine: process for this machine, ray for a cluster.

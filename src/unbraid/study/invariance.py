@@ -177,7 +177,7 @@ def invariance_sections(table: pl.DataFrame) -> Iterator[str]:
             "",
             "Mean ± standard deviation over seeds (n − 1). A new nuisance classifier reads the class off all outputs "
             "but the logits; metamers have the logits of one image and the rest of another of another class, and a "
-            "classifier of its own says what they show."
+            "classifier of its own, on spheres their geometry, says what they show."
             + (" In brackets what is published, after 100 epochs of a larger network." if data == "mnist" else ""),
             "",
             "| | " + " | ".join(title for title, _, _ in SHOWN.values()) + " |",

@@ -30,7 +30,28 @@ data = ["{data}:split=test"]
 """
 
 
+SPHERES = """\
+# About half an hour of one core: cross-entropy on spheres of radius 1 and 10 as published, 3 runs.
+name = "invariance-spheres"
+data = ["spheres:images=500000"]
+seeds = 3
+steps = 39062                  # ten epochs
+batch_size = 128
+
+[objectives.firevnet]
+net = "fc"
+optimizer = "adam"
+learning_rate = 1e-4
+
+[measures.invariance]
+train = 100000
+images = 20000
+width = 1000
+data = ["spheres:images=100000,seed=1"]
+"""
+
 INVARIANCE_PRESETS = {
+    "invariance-spheres": SPHERES,
     "invariance": _study(
         "invariance",
         "mnist",
