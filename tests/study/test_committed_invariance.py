@@ -15,7 +15,7 @@ def read(name):
     return pl.read_parquet(HERE / name / "table.parquet")
 
 
-@pytest.mark.parametrize(("name", "runs"), [("digits", 9), ("spheres", 3)])
+@pytest.mark.parametrize(("name", "runs"), [("digits", 9), ("clothes", 6), ("spheres", 3)])
 def test_verdicts_of_the_pages_are_those_of_their_tables(name, runs):
     table = read(name)
     assert table["index"].n_unique() == runs
@@ -51,6 +51,25 @@ def test_the_words_about_digits_are_true():
     rise = next(one.verdict.numbers for one in judge_invariance(table) if one.name == "b")
     assert [round(rise[f"points {end}"], 1) for end in ("low", "high")] == [8.5, 9.2]
     assert table["proxy_test_error"].mean() == pytest.approx(0.016, abs=0.0005)
+
+
+def test_the_words_about_clothes_are_true():
+    table = read("clothes")
+    words = {one.name: one.verdict.word for one in judge_invariance(table)}
+    assert words == {"a": "does not hold", "b": "undecided", "c": "does not hold", "d": "holds"}
+    runs = Bijective.of(table)["fashion-mnist"]
+
+    def means(score, digits=1):
+        return [round(runs.mean(way, score), digits) for way in (CE, STRONG)]
+
+    assert means("nuisance_test_error") == [12.9, 18.5]
+    assert means("logit_test_error") == [12.2, 15.9]
+    assert [round(100 - runs.mean(CE, f"{one}_test_error"), 1) for one in ("nuisance", "logit")] == [87.1, 87.8]
+    assert means("metamer_as_logits", 0) == [8, 47]
+    assert means("metamer_as_donor", 0) == [42, 11]
+    rise = next(one.verdict.numbers for one in judge_invariance(table) if one.name == "b")
+    assert [round(rise[f"points {end}"], 1) for end in ("low", "high")] == [4.1, 7.2]
+    assert table["proxy_test_error"].mean() == pytest.approx(0.132, abs=0.0005)
 
 
 def test_the_words_about_spheres_are_true():
