@@ -135,8 +135,8 @@ def register(
     """Decorator: a function from the vanilla recipe to a changed one becomes a bias, known to matrix, command and page.
 
     >>> from unbraid.transfer import register_bias
-    >>> @register_bias("erased", own=("strokes",))
-    ... def erased(recipe):
+    >>> @register_bias("painted-over", own=("strokes",))
+    ... def painted_over(recipe):
     ...     '''A rectangle of half of the images is painted over.'''
     ...     return recipe.augmented("random-erasing")
     """

@@ -50,14 +50,14 @@ class Scenario(Measure):
     """A frozen dataclass whose fields are its settings; :meth:`numbers` gives the ``value``, larger is better.
 
     >>> from unbraid.transfer import Scenario, register_scenario
-    >>> @register_scenario("upside-down")
+    >>> @register_scenario("mirrored")
     ... @dataclass(frozen=True)
-    ... class UpsideDown(Scenario):
-    ...     '''Images that stand on their head.'''
+    ... class Mirrored(Scenario):
+    ...     '''Images as a mirror shows them.'''
     ...     images: int = 100
     ...     def numbers(self, asked):
     ...         _, images, labels = asked.images(self.images)
-    ...         return {"value": (asked.subject.scores(images[:, ::-1]).argmax(1) == labels).mean()}
+    ...         return {"value": (asked.subject.scores(images[:, :, ::-1]).argmax(1) == labels).mean()}
     """
 
     training: ClassVar[str] = RANDOM
