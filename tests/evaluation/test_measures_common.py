@@ -58,7 +58,10 @@ def test_it_gives_numbers_of_some_run_and_the_same_when_read_again(name, runs):
     fitting = [run for run in trained if asked.applies(run, data)]
     assert fitting, "none of a VAE, a classifier, a regressor, a bijection can be asked; give the test one that can"
     answered = 0
-    for first, second in zip(fitting[::2], fitting[1::2], strict=True):
+    pairs = list(zip(fitting[::2], fitting[1::2], strict=True))
+    if isinstance(asked, GroupMeasure):
+        pairs = pairs[:1]  # comparing the hundreds of numbers of two bijections takes minutes
+    for first, second in pairs:
         rows = measure(first, data, asked, seed=3)[name].rows
         again = measure(first, data, asked, seed=3)[name].rows
         fresh = measure(first, data, asked, seed=3, again=True)[name].rows
