@@ -78,3 +78,11 @@ def test_a_budget_reaches_the_recipe():
     made = recipe("linf-training", DIGITS, Budget(steps=7, adversary=40)).trained()
     assert made["steps"] == 7
     assert made["options"]["augment"] == ["adversarial:norm=linf,radius=0.3,steps=40,share=1"]
+
+
+def test_what_there_is_can_be_asked_twice():
+    # Folders of the package must not be named like its functions: importing them would take their place.
+    from unbraid import transfer
+
+    assert transfer.biases() == transfer.biases()
+    assert transfer.scenarios() == transfer.scenarios()

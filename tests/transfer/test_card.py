@@ -8,7 +8,7 @@ import unbraid
 from unbraid import data
 from unbraid.errors import UsageError
 from unbraid.transfer import card, make_scenario, masking, subject_of
-from unbraid.transfer.scenarios.trust import risk_coverage
+from unbraid.transfer.all_scenarios.trust import risk_coverage
 
 FEW = ("iid", "noise", "gaussian-distance", "l2", "linf", "distal")
 
@@ -75,7 +75,7 @@ def _all(digits):
     ],
 )
 def test_outputs_that_cannot_be_meant_are_refused_before_any_work(digits, predict, words, monkeypatch):
-    monkeypatch.setattr("unbraid.transfer.scenarios.inside.Held.numbers", lambda *_: pytest.fail("work was done"))
+    monkeypatch.setattr("unbraid.transfer.all_scenarios.inside.Held.numbers", lambda *_: pytest.fail("work was done"))
     with pytest.raises(UsageError, match=words):
         card(predict, digits, scenarios=("iid",))
 

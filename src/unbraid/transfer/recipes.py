@@ -260,7 +260,7 @@ def _decodes(objective: str) -> bool:
 
 def _shipped() -> None:
     """Import the biases that come with the library."""
-    import_modules("unbraid.transfer.biases")
+    import_modules("unbraid.transfer.all_biases")
 
 
 _WORDS = {

@@ -145,13 +145,13 @@ def register(name: str) -> Callable[[Class], Class]:
 
 def names() -> list[str]:
     """All registered scenarios, in the order in which matrices show them."""
-    import_modules("unbraid.transfer.scenarios")
+    import_modules("unbraid.transfer.all_scenarios")
     return list(_SCENARIOS)
 
 
 def get(name: str) -> type[Scenario]:
     """The class of a registered scenario."""
-    import_modules("unbraid.transfer.scenarios")
+    import_modules("unbraid.transfer.all_scenarios")
     return _SCENARIOS[name]
 
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from unbraid.errors import UsageError
 from unbraid.evaluation import Scores, draw_images
+from unbraid.transfer.all_scenarios.corrupted import spoiled
 from unbraid.transfer.domains import Domain
 from unbraid.transfer.scenario import VALUE, Asked, Scenario, register
-from unbraid.transfer.scenarios.corrupted import spoiled
 from unbraid.transfer.subjects import Subject, subject_of
 
 __all__ = ["Confidence", "FewLabels", "risk_coverage"]
