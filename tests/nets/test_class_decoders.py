@@ -60,6 +60,25 @@ def test_no_number_depends_on_what_else_is_in_the_batch():
         assert torch.equal(torch.autograd.grad(alone.square().sum(), some)[0], slopes[part])
 
 
+def test_some_classes_of_each_image_are_decoded_as_all_are():
+    draw = network((28, 28, 1), 5, 8).drawing()
+    codes = torch.randn(7, 5, 8, generator=torch.Generator().manual_seed(0)).requires_grad_()
+    order = torch.rand(7, 5, generator=torch.Generator().manual_seed(1)).argsort(1)
+    which = order[:, :2]  # other classes for other images
+    whole = draw(codes)
+    picked = whole.gather(1, which[..., None, None, None].expand(-1, -1, 1, 28, 28))
+    (slopes,) = torch.autograd.grad(picked.square().sum(), codes)
+    some = codes.detach().gather(1, which[..., None].expand(-1, -1, 8)).requires_grad_()
+    found = draw.some(some, which)
+    torch.testing.assert_close(found, picked, rtol=0, atol=1e-6)
+    (own,) = torch.autograd.grad(found.square().sum(), some)
+    torch.testing.assert_close(own, slopes.gather(1, which[..., None].expand(-1, -1, 8)), rtol=1e-5, atol=1e-5)
+    with pytest.raises(UsageError, match="which must lie"):
+        draw.some(some, which + 4)
+    with pytest.raises(UsageError, match="codes must be float32"):
+        draw.some(some[..., :3], which)
+
+
 def test_a_search_with_them_ends_where_one_with_torchs_layers_does():
     net, search = network((28, 28, 1), 3, 4), Search(samples=200, iterations=30)
     codes = torch.randn(5, 3, 4, generator=torch.Generator().manual_seed(0))

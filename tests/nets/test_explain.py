@@ -48,6 +48,26 @@ def test_more_iterations_never_raise_an_energy():
     assert (energies[-1] < energies[0]).any()
 
 
+def test_a_search_of_some_classes_finds_the_best_ones_and_leaves_the_others_higher():
+    energy, _ = exact()
+    some = Search(samples=500, iterations=300, rate=0.05, classes=2)
+    found = explain(decode, IMAGES, known(), some)
+    best = energy.topk(2, dim=1, largest=False).indices
+    torch.testing.assert_close(found.energy.gather(1, best), energy.gather(1, best), rtol=1e-3, atol=0)
+    assert (found.energy >= energy - 1e-9).all()
+    others = torch.ones_like(energy, dtype=torch.bool).scatter(1, best, False)
+    assert (found.energy > 1.001 * energy)[others].any()
+    # So many as there are, or a search that is over before it knows which, is the search of all.
+    for classes, iterations in ((CLASSES, 20), (2, 3)):
+        few = Search(500, iterations, classes=classes)
+        assert torch.equal(
+            explain(decode, IMAGES, known(), few).energy,
+            explain(decode, IMAGES, known(), Search(500, iterations)).energy,
+        )
+    with pytest.raises(UsageError, match="classes must not be negative"):
+        Search(classes=-1)
+
+
 def test_what_is_found_does_not_depend_on_the_other_images():
     whole = explain(decode, IMAGES, known(), SEARCH)
     alone = [explain(decode, IMAGES[k : k + 1], known(), SEARCH).energy for k in range(len(IMAGES))]

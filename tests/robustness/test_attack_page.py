@@ -12,7 +12,7 @@ from unbraid.cli.app import main
 from unbraid.data import load
 from unbraid.nets import Search
 from unbraid.report.robustness import Attacked, attack_page
-from unbraid.robustness import Doubt, attack_blocks, attack_table, budgets, published_attacks, smallest
+from unbraid.robustness import Doubt, Target, attack_blocks, attack_table, budgets, published_attacks
 
 DATA = load("blobs16")
 
@@ -130,12 +130,12 @@ def searching(tmp_path_factory):
 def test_runs_that_search_are_attacked_by_a_short_search_and_verified_by_the_whole(searching, tmp_path, monkeypatch):
     monkeypatch.setitem(budgets.BUDGETS, "quick", {"l2": {"fgm": {"levels": 5}}})
     monkeypatch.setitem(budgets.DRAWING, "quick", {"l2": {"latent-descent": {"step": 0.1, "steps": 20}}})
-    monkeypatch.setitem(budgets.FEW, "quick", 1)
-    asked = smallest.Asked(searching, DATA, folder=tmp_path, images=4)
-    classify, verify = asked.models
-    assert classify._module.search == Search(30, 1, 0.05, 5.0, "gaussian")
+    monkeypatch.setitem(budgets.FEW, "quick", {"samples": 20, "iterations": 1, "faster": 2.0, "classes": 3})
+    target = Target(searching, DATA, folder=tmp_path, images=4)
+    classify, verify = target.models
+    assert classify._module.search == Search(20, 1, 0.1, 5.0, "gaussian", classes=3)
     assert verify._module.search == searching.objective.search
-    found = attack_blocks(searching, DATA, ("l2",), folder=tmp_path, images=4)
+    found = attack_blocks(target, ("l2",))
     assert found["attack"].unique(maintain_order=True).to_list() == ["fgm", "latent-descent"]
     # What the whole search names, the run itself says, too.
     images, labels = DATA.images(found["image"][:4].to_numpy()), found["label"][:4].to_numpy()

@@ -11,7 +11,7 @@ import pytest
 
 import unbraid
 from unbraid.data import load
-from unbraid.robustness import attack_blocks, budgets, smallest
+from unbraid.robustness import Target, attack_blocks, budgets, smallest
 
 DATA = load("blobs16")
 IMAGES, BLOCK = 12, 2
@@ -20,7 +20,7 @@ WORKER = """
 import sys, time
 import unbraid
 from unbraid.data import load
-from unbraid.robustness import attack_blocks, budgets, smallest
+from unbraid.robustness import Target, attack_blocks, budgets, smallest
 
 run, folder, log, pause = sys.argv[1:]
 smallest.BLOCK = %d
@@ -34,7 +34,7 @@ def slow(asked, rows, *rest):
     return compute(asked, rows, *rest)
 
 smallest._block = slow
-attack_blocks(unbraid.open_run(run), load("blobs16"), ("l2",), folder=folder, images=%d)
+attack_blocks(Target(unbraid.open_run(run), load("blobs16"), folder=folder, images=%d), ("l2",))
 """ % (BLOCK, IMAGES)  # noqa: UP031
 
 
@@ -54,7 +54,7 @@ def worker(run, folder, log, pause):
 def expected(run, folder, monkeypatch):
     monkeypatch.setattr(smallest, "BLOCK", BLOCK)
     monkeypatch.setitem(budgets.BUDGETS, "quick", {"l2": {"fgm": {"levels": 5}}})
-    return lambda say=lambda _: None: attack_blocks(run, DATA, ("l2",), folder=folder, images=IMAGES, say=say)
+    return lambda say=lambda _: None: attack_blocks(Target(run, DATA, folder=folder, images=IMAGES), ("l2",), say=say)
 
 
 def test_two_processes_share_the_blocks_and_none_is_done_twice(run, tmp_path, monkeypatch):

@@ -10,7 +10,7 @@ import unbraid
 from unbraid.cli.app import main
 from unbraid.data import load
 from unbraid.errors import UsageError
-from unbraid.robustness import attack_blocks, attack_table, attacks, budgets, smallest
+from unbraid.robustness import Target, attack_blocks, attack_table, attacks, budgets, smallest
 
 DATA = load("blobs16")
 QUICK = {"l2": {"fgm": {"levels": 10}, "deepfool": {}}, "l0": {"salt-and-pepper": {"restarts": 1}}}
@@ -27,7 +27,7 @@ def test_blocks_are_attacked_once_and_what_is_lost_again(run, tmp_path, monkeypa
     monkeypatch.setattr(smallest, "BLOCK", 4)
     monkeypatch.setitem(budgets.BUDGETS, "quick", QUICK)
     asked = []
-    found = attack_blocks(run, DATA, ("l2", "l0"), folder=tmp_path, images=6, say=asked.append)
+    found = attack_blocks(Target(run, DATA, folder=tmp_path, images=6), ("l2", "l0"), say=asked.append)
     assert found.shape == (18, 8)
     assert len(asked) == 6  # three attacks, two blocks each
     files = sorted(tmp_path.rglob("*.parquet"))
@@ -38,10 +38,10 @@ def test_blocks_are_attacked_once_and_what_is_lost_again(run, tmp_path, monkeypa
     np.testing.assert_allclose(found["distance"][:6], alone.distances, rtol=1e-4)
     asked.clear()
     files[1].unlink()
-    again = attack_blocks(run, DATA, ("l2", "l0"), folder=tmp_path, images=6, say=asked.append)
+    again = attack_blocks(Target(run, DATA, folder=tmp_path, images=6), ("l2", "l0"), say=asked.append)
     assert len(asked) == 1
     assert again.equals(found)
-    attack_blocks(run, DATA, ("l2",), folder=tmp_path, images=6, seed=1, say=asked.append)
+    attack_blocks(Target(run, DATA, folder=tmp_path, images=6, seed=1), ("l2",), say=asked.append)
     assert len(asked) == 5  # another seed is another question
 
 
@@ -84,4 +84,4 @@ def test_the_command_prints_a_table_and_says_what_cannot_be(run, tmp_path, capsy
     assert main([*asked[:3], "--norms", "l7"]) != 0
     assert "--norms l7: name some of l0, l2, linf" in capsys.readouterr().err
     with pytest.raises(UsageError, match="unknown budget"):
-        attack_blocks(run, DATA, budget="huge", folder=tmp_path)
+        Target(run, DATA, "huge", folder=tmp_path)

@@ -85,6 +85,33 @@ def test_where_no_line_leads_on_the_verifying_model_is_attacked_itself():
     assert found.refuted.all()
 
 
+class Brightness(nn.Module):
+    """Class 1 of images with more light than a limit; its margin is the difference."""
+
+    def __init__(self, limit):
+        super().__init__()
+        self.limit, self.asked = limit, 0
+
+    def forward(self, images):
+        self.asked += len(images)
+        light = images.flatten(1).sum(1).double() - self.limit
+        return torch.stack([-light / 2, light / 2], 1)
+
+
+def test_a_stand_in_that_must_be_surer_saves_questions_to_the_verifying_model():
+    # Light of 4.5 takes five white pixels, and one of 6.5 seven. The stand-in lacks 1.5 there: surer by twice that, it
+    # asks for 0.5 + 3 more than 4.5, which eight pixels have. The model that decides is hardly asked.
+    black = torch.zeros(2, 1, 8, 8)
+    judge = Brightness(6.5)
+    found = attacks.pointwise(Brightness(4.5), black, [0, 0], restarts=1, verify=judge)
+    assert found.distances.tolist() == [8, 8]
+    assert found.refuted.all()
+    assert judge.asked < 150
+    alone = Brightness(6.5)
+    assert attacks.pointwise(alone, black, [0, 0], restarts=1).distances.tolist() == [7, 7]
+    assert alone.asked > judge.asked / 2
+
+
 def test_what_is_right_and_wrong_from_the_start_is_decided_by_the_verifying_model():
     # The plane is moved so far that every image of class 0 is taken for class 1 as it is: none has distance 0.
     warm, images, labels = flattering(share=50), IMAGES, LABELS

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json as json_module
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from tyro.conf import arg
 
 from unbraid.cli.robustness import Runs, check_runs, command_line, open_runs, plain, run_names, status, tell, words
 from unbraid.cli.robustness_tables import print_attacks
-from unbraid.errors import UsageError
+from unbraid.errors import UsageError, unknown_name
+
+if TYPE_CHECKING:
+    from unbraid.training import Run
 
 __all__ = ["robustness_attack"]
 
@@ -22,6 +26,9 @@ def robustness_attack(
     budget: Literal["quick", "full"] = "quick",
     images: int = 100,
     data: Annotated[str | None, arg(metavar="NAME")] = None,
+    also: str = "",
+    substitute: Annotated[Path | None, arg(metavar="RUN")] = None,
+    bounds: bool = False,
     distal: int = 10,
     seed: int = 0,
     out: Path = Path("robustness/attack"),
@@ -40,15 +47,22 @@ def robustness_attack(
         budget: quick (minutes) or full (many steps and restarts; hours).
         images: At most so many images.
         data: Another data set than the first run was trained on, such as mnist:split=test.
+        also: What else is attacked: binarised (Binary ABS: ABS runs behind a threshold, with energies scaled to fit
+            training images), neighbour (the nearest training image of the first run names the class).
+        substitute: A network of the same classes whose adversarials are tried on the others (the attack transfer).
+        bounds: Also the distances that ABS runs cannot be fooled below, by searches of their own; minutes.
         distal: So many climbs from noise, classes in turn; 0 for none.
         seed: Which images, and what is drawn for them.
         out: Folder of the page report.html, table.csv, distances.parquet, and a Parquet file per attack and block.
         json: Print the result as JSON.
     """
-    check_runs(runs, data)
-    from unbraid.robustness import BOUNDS, attack_blocks, attack_table
+    check_runs([*runs, *([] if substitute is None else [substitute])], data)
+    from unbraid.robustness import BOUNDS, VARIANTS, attack_blocks, attack_table
 
-    kinds = words(norms)
+    kinds, variants = words(norms), words(also)
+    for variant in variants:
+        if variant not in VARIANTS:
+            raise unknown_name("--also", variant, VARIANTS)
     if not kinds or any(kind not in BOUNDS for kind in kinds):
         raise UsageError(f"--norms {norms}: name some of {', '.join(BOUNDS)}, with commas between them")
     if images < 1:
@@ -60,20 +74,26 @@ def robustness_attack(
 
     from unbraid.files import save_table, write_text
     from unbraid.report.robustness import Attacked, attack_page, write_page
-    from unbraid.robustness import ALL, Examples, attack_doubts, distal_blocks, published_attacks
+    from unbraid.robustness import ALL, Examples, Target, attack_doubts, bound_blocks, distal_blocks, published_attacks
+    from unbraid.training import open_run
 
-    names, examples = run_names(runs), Examples(dataset, images, seed)
-    models, tables = [], []
-    for path, run in opened.items():
-        name = names[path]
-        told: dict[str, Any] = {"folder": out / name.replace("/", "_"), "images": images, "seed": seed}
+    examples = Examples(dataset, images, seed)
+    lent = None if substitute is None else open_run(substitute)
+    models, tables, bounded = [], [], []
+    for name, run, variant in _targets(opened, run_names(runs), variants):
+        folder = out / name.replace("/", "_").replace(" ", "-")
+        told: dict[str, Any] = {"folder": folder, "images": images, "seed": seed}
+        target = Target(run, dataset, budget, **told, variant=variant, substitute=lent)
         with status(json) as say:
-            found = attack_blocks(run, dataset, kinds, budget, **told, say=say)
-            doubts = attack_doubts(run, dataset, found, budget, **told, say=say)
-            climbs = None
+            found = attack_blocks(target, kinds, say=say)
+            doubts = attack_doubts(target, found, say=say)
+            climbs = least = None
             if distal:
-                climbs, more = distal_blocks(run, dataset, budget, count=distal, **told, say=say)
+                climbs, more = distal_blocks(target, distal, say=say)
                 notes += [f"{name}: {text}" for text in more]
+            if bounds and target.search is not None and target.search.likelihood == "gaussian":
+                least = bound_blocks(target, say=say)
+                bounded.append(least.select(polars.lit(name).alias("model"), polars.all()))
         claimed = found.filter(
             polars.col("refuted") | (polars.col("distance").is_finite() & (polars.col("distance") > 0))
         )
@@ -85,8 +105,12 @@ def robustness_attack(
             )
         seen = [found["guess"], found["label"], *(() if climbs is None else (climbs["label"],))]
         classes = examples.classes(run, int(max(column.max() for column in seen)) + 1)
-        models.append(Attacked(name, found, classes, doubts, climbs))
+        models.append(Attacked(name, found, classes, doubts, climbs, least))
         tables.append(attack_table(found, seed=seed).select(polars.lit(name).alias("model"), polars.all()))
+    if bounds and not bounded:
+        notes.append("--bounds: none of the runs is an ABS run with a Gaussian likelihood, which bounds are for.")
+    if bounded:
+        save_table(polars.concat(bounded, how="diagonal"), out / "bounds.parquet")
     table = polars.concat(tables)
     blocks = [one.blocks.drop("picture").select(polars.lit(one.name).alias("model"), polars.all()) for one in models]
     save_table(polars.concat(blocks), out / "distances.parquet")
@@ -115,6 +139,20 @@ def robustness_attack(
     for name, norm, doubt in doubtful:
         print(f"warning: {name}, {norm}: {doubt}")
     tell(page, notes)
+
+
+def _targets(opened: dict[Path, Run], names: dict[Path, str], variants: Sequence[str]) -> list[tuple[str, Run, str]]:
+    """What is attacked: its name, the run it is made of, and what is made of it."""
+    found = []
+    for path, run in opened.items():
+        found.append((names[path], run, ""))
+        if "binarised" in variants and getattr(run.objective, "search", None) is not None:
+            found.append((f"{names[path]} binarised", run, "binarised"))
+    if "binarised" in variants and all(variant != "binarised" for _, _, variant in found):
+        raise UsageError("--also binarised is for ABS runs, and none was given; `unbraid train abs` makes one")
+    if "neighbour" in variants:
+        found.append(("nearest neighbour", next(iter(opened.values())), "neighbour"))
+    return found
 
 
 def _is_mnist(data: Any) -> bool:

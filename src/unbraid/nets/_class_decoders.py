@@ -8,6 +8,7 @@ images are computed at a time; one alone is added up in the same order, so that 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,20 @@ class Decoders:
             weights[3].permute(0, 3, 2, 4, 1).contiguous(),  # [class, lh, channels, lw, 16]
         )
         self.biases = (biases[0].repeat(1, fh * fw), *biases[1:])
+
+    def some(self, codes: Tensor, which: Tensor) -> Tensor:
+        """Images ``[n, k, c, h, w]`` of codes ``[n, k, latents]`` by the classes ``which`` ``[n, k]``."""
+        if codes.shape != (*which.shape, self.latents) or codes.dtype != torch.float32:
+            raise UsageError(f"codes must be float32 [n, k, {self.latents}], got {codes.dtype} {tuple(codes.shape)}")
+        if len(which) and (int(which.min()) < 0 or int(which.max()) >= self.classes):
+            raise UsageError(f"which must lie in 0..{self.classes - 1}")
+        order = which.flatten().argsort(stable=True)
+        counts = torch.bincount(which.flatten(), minlength=self.classes).tolist()
+        drawn = _DecodeSome.apply(codes.flatten(0, 1)[order], counts, self)
+        back = torch.empty_like(order)
+        back[order] = torch.arange(len(order))
+        found: Tensor = drawn[back]
+        return found.unflatten(0, which.shape)
 
     def __call__(self, codes: Tensor) -> Tensor:
         """Images ``[n, classes, c, h, w]``; gradients flow to codes alone."""
@@ -107,6 +122,46 @@ class _Decode(torch.autograd.Function):
         scratch = torch.empty(TOGETHER * _features(*net.plan[1:3]))
         _backward(*_flat(slopes), n, net.classes, net.plan, *_flat(*net.backward_weights, features, scratch, into))
         return into[..., : net.latents], None
+
+
+class _DecodeSome(torch.autograd.Function):
+    """The same for codes ``[m, latents]`` that are sorted by class, of which there are so many each."""
+
+    @staticmethod
+    def forward(ctx: Any, codes: Tensor, counts: list[int], net: Decoders) -> Tensor:
+        padded = nn.functional.pad(codes, (0, net.width - net.latents)).contiguous()
+        features = torch.empty(len(codes), _features(*net.plan[1:3]))
+        out = torch.empty(len(codes), *net.shape)
+        for c, rows in _by_class(counts):
+            weights = (one[c] for one in (*net.weights, *net.biases))
+            _forward(*_flat(padded[rows]), counts[c], 1, net.plan, *_flat(*weights, features[rows], out[rows]))
+        out.sigmoid_()
+        ctx.save_for_backward(features, out)
+        ctx.net, ctx.counts = net, counts
+        return out
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
+        features, out = ctx.saved_tensors
+        net = ctx.net
+        slopes = torch.ops.aten.sigmoid_backward(grad.contiguous(), out)
+        into = torch.empty(len(out), net.width)
+        scratch = torch.empty(TOGETHER * _features(*net.plan[1:3]))
+        for c, rows in _by_class(ctx.counts):
+            weights = (one[c] for one in net.backward_weights)
+            numbers = _flat(*weights, features[rows], scratch, into[rows])
+            _backward(*_flat(slopes[rows]), ctx.counts[c], 1, net.plan, *numbers)
+        return into[:, : net.latents], None, None
+
+
+def _by_class(counts: list[int]) -> Iterator[tuple[int, slice]]:
+    """Every class that there is, and its rows."""
+    first = 0
+    for c, count in enumerate(counts):
+        if count:
+            yield c, slice(first, first + count)
+        first += count
 
 
 def _flat(*tensors: Tensor) -> list[np.ndarray]:

@@ -27,6 +27,8 @@ BLOCK = 100
 """Latents that are decoded at a time."""
 TOGETHER = 10
 """Images that a CPU searches for at a time, so that what decoders compute stays in its cache."""
+FIRST = 4
+"""Passes after which a search that is for some classes knows which."""
 KEPT = 0.9
 """Part of the random latents that is kept: those of the highest density."""
 TINY = 1e-6
@@ -48,6 +50,9 @@ class Search:
     """Latents stay within this distance of the origin, where decoders were trained."""
     likelihood: Pixels = "gaussian"
     seed: int = 0
+    classes: int = 0
+    """After the first ``FIRST`` passes only so many classes of every image are searched on, those that explain it best
+    by then; 0 is all of them. For attacks, whose findings a whole search verifies."""
 
     def __post_init__(self) -> None:
         if self.samples < 1 or self.iterations < 0:
@@ -55,6 +60,8 @@ class Search:
             raise UsageError(f"samples must be at least 1 and iterations must not be negative, got {told}")
         if not (self.rate > 0 and self.radius > 0):
             raise UsageError(f"rate and radius must be above 0, got {self.rate} and {self.radius}")
+        if self.classes < 0:
+            raise UsageError(f"classes must not be negative, got {self.classes}; 0 searches all of them")
         if self.likelihood not in ("gaussian", "bernoulli"):
             raise UsageError(f"likelihood must be gaussian or bernoulli, got {self.likelihood!r}")
 
@@ -115,7 +122,7 @@ class Decodings:
             sums = tuple((one.double().sum().item(), one.double().square().sum().item()) for one in state)
             # Versions of tensors would not do: fused optimisers and batch norms change them silently.
             # However long the search goes on from there, its beginnings are the same.
-            key = (replace(search, iterations=0, rate=1.0), like.device, like.dtype, sums)
+            key = (replace(search, iterations=0, rate=1.0, classes=0), like.device, like.dtype, sums)
             known = _KNOWN.get(model)
             if known is None or known[0] != key:
                 made = cls(decode, classes, latents, search, torch.empty(0, device=like.device, dtype=like.dtype))
@@ -184,7 +191,27 @@ def _search(decode: Decode, images: Tensor, starts: Tensor, search: Search) -> T
     def cost(codes: Tensor) -> Tensor:
         return misfit(images[:, None], decode(codes), search.likelihood) + half_squares(codes)
 
-    return descend(cost, starts, search)[1]
+    if not 0 < search.classes < starts.shape[1] or search.iterations <= FIRST:
+        return descend(cost, starts, search)[1]
+    costs, codes = descend(cost, starts, replace(search, iterations=FIRST))
+    which = costs.topk(search.classes, dim=1, largest=False).indices
+    spots = which[..., None].expand(-1, -1, starts.shape[-1])
+
+    def of_some(some: Tensor) -> Tensor:
+        drawn = _decode_some(decode, some, which, codes)
+        return misfit(images[:, None], drawn, search.likelihood) + half_squares(some)
+
+    rest = replace(search, iterations=search.iterations - FIRST)
+    return codes.scatter(1, spots, descend(of_some, codes.gather(1, spots), rest)[1])
+
+
+def _decode_some(decode: Decode, codes: Tensor, which: Tensor, starts: Tensor) -> Tensor:
+    """Images ``[n, some, c, h, w]`` of codes of some classes; a decoder that cannot tell them apart decodes all."""
+    if hasattr(decode, "some"):
+        found: Tensor = decode.some(codes, which)
+        return found
+    drawn = decode(starts.scatter(1, which[..., None].expand_as(codes), codes))
+    return drawn.gather(1, which[..., None, None, None].expand(-1, -1, *drawn.shape[2:]))
 
 
 @contextmanager

@@ -27,12 +27,14 @@ from unbraid.robustness.published_attacks import published_attacks
 from unbraid.robustness.relative import corruption_errors, mce
 from unbraid.robustness.smallest import ALL, attack_blocks, attack_table
 from unbraid.robustness.tables import CLEAN, CorruptionTable, Spoiled, Wrong
+from unbraid.robustness.target import VARIANTS, Target
 
 if TYPE_CHECKING:
     from unbraid.robustness import attacks as attacks
     from unbraid.robustness.adversarial import AdversarialAccuracy as AdversarialAccuracy
     from unbraid.robustness.adversarial import adversarial_accuracy as adversarial_accuracy
     from unbraid.robustness.attacked import attack_doubts as attack_doubts
+    from unbraid.robustness.attacked import bound_blocks as bound_blocks
     from unbraid.robustness.attacked import distal_blocks as distal_blocks
     from unbraid.robustness.falling import Fallen as Fallen
     from unbraid.robustness.falling import first_to_fall as first_to_fall
@@ -54,6 +56,7 @@ __all__ = [
     "BOUNDS",
     "BUDGETS",
     "CLEAN",
+    "VARIANTS",
     "AccuracyCurve",
     "Adversarial",
     "AdversarialAccuracy",
@@ -68,6 +71,7 @@ __all__ = [
     "NoiseDistances",
     "Scorer",
     "Spoiled",
+    "Target",
     "Wrong",
     "accuracy_at",
     "accuracy_curve",
@@ -77,6 +81,7 @@ __all__ = [
     "attack_doubts",
     "attack_table",
     "attacks",
+    "bound_blocks",
     "change_factor",
     "check_masking",
     "confidences",
@@ -113,6 +118,7 @@ _HOMES = {
     "NoiseDistance": "noise",
     "adversarial_accuracy": "adversarial",
     "attack_doubts": "attacked",
+    "bound_blocks": "attacked",
     "change_factor": "representations",
     "check_masking": "masking",
     "distal": "from_noise",

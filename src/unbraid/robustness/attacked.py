@@ -4,42 +4,32 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars
 import torch
 
-from unbraid.errors import UsageWarning
+from unbraid.errors import UsageError, UsageWarning
 from unbraid.robustness import attacks
 from unbraid.robustness.budgets import DISTAL_STEPS
 from unbraid.robustness.distances import nearest_of
 from unbraid.robustness.from_noise import distal
 from unbraid.robustness.masking import Doubt, masking_doubts
-from unbraid.robustness.smallest import BLOCK, Asked, blocks_of, share_blocks
-from unbraid.robustness.synthesis import calibrate
+from unbraid.robustness.smallest import BLOCK, Task, blocks_of, share_blocks
+from unbraid.robustness.synthesis import binary_bound, calibrate, lower_bounds
 
 if TYPE_CHECKING:
-    from unbraid.data import ImageDataset
-    from unbraid.training import Run
+    from unbraid.robustness.target import Target
 
-__all__ = ["attack_doubts", "distal_blocks"]
+__all__ = ["attack_doubts", "bound_blocks", "distal_blocks"]
 
 LONGER = 4
 """So many times as many steps must not find much more."""
 
 
 def attack_doubts(
-    run: Run,
-    data: ImageDataset,
-    blocks: polars.DataFrame,
-    budget: str = "quick",
-    *,
-    folder: str | Path,
-    images: int = 100,
-    seed: int = 0,
-    say: Callable[[str], None] = lambda _: None,
+    target: Target, blocks: polars.DataFrame, *, say: Callable[[str], None] = lambda _: None
 ) -> dict[str, list[Doubt]]:
     """Reasons not to believe the distances of :func:`~unbraid.robustness.attack_blocks`, by norm.
 
@@ -47,8 +37,8 @@ def attack_doubts(
     still comes nearer than all attacks, and how steep the loss is, is asked of the first block of images; the rest is
     known.
     """
-    asked = Asked(run, data, budget, folder=Path(folder), images=images, seed=seed)
-    doubts = {}
+    doubts: dict[str, list[Doubt]] = {}
+    slopes = None
     for (norm,), part in blocks.group_by(["norm"], maintain_order=True):
         if norm not in ("l2", "linf"):
             continue
@@ -58,52 +48,43 @@ def attack_doubts(
         black = {name: found[name] for name in sorted(found) if needs[name] in ("decision", "scores")}
         usual, by_steps = int(attacks.bim.options["steps"]), {}
         if "bim" in white:
-            (longer,) = share_blocks(blocks_of(asked, str(norm), "bim", {"steps": LONGER * usual}, most=1), say)
+            (longer,) = share_blocks(blocks_of(target, str(norm), "bim", {"steps": LONGER * usual}, most=1), say)
             # Whether more steps come nearer than all that was found, which the table is about.
             before = nearest_of(white)[:BLOCK]
             by_steps = {usual: before, LONGER * usual: np.minimum(before, longer["distance"].to_numpy())}
-        doubts[str(norm)] = masking_doubts(white, black, by_steps, _slopes(asked))
+        slopes = _slopes(target) if slopes is None else slopes
+        doubts[str(norm)] = masking_doubts(white, black, by_steps, slopes)
     return doubts
 
 
-def _slopes(asked: Asked) -> np.ndarray:
-    classify, rows = asked.models[0], slice(0, BLOCK)
-    pixels, truth = attacks.float_images(asked.examples.read(rows), asked.labels[rows])
+def _slopes(target: Target) -> np.ndarray:
+    classify, rows = target.models[0], slice(0, BLOCK)
+    pixels, truth = attacks.float_images(target.examples.read(rows), target.labels[rows])
     x = classify.place(pixels)
     return classify.slopes(x, attacks.Misclassified(truth.to(x.device))).cpu().numpy()
 
 
 def distal_blocks(
-    run: Run,
-    data: ImageDataset,
-    budget: str = "quick",
-    *,
-    folder: str | Path,
-    count: int = 10,
-    images: int = 100,
-    seed: int = 0,
-    say: Callable[[str], None] = lambda _: None,
+    target: Target, count: int = 10, *, say: Callable[[str], None] = lambda _: None
 ) -> tuple[polars.DataFrame, list[str]]:
     """Climbs from noise, one row each: label, success, confidence, steps, picture; and what to know of them.
 
     Classes take turns. Probabilities are calibrated on the images that are attacked, as Schott et al. (2019) do:
-    their median confidence is 0.9. The result is stored in ``folder`` like those of attacks.
+    their median confidence is 0.9. The result is stored like those of attacks.
     """
-    asked = Asked(run, data, budget, folder=Path(folder), images=images, seed=seed)
-    place = asked.place("distal", images=len(asked.examples), steps=DISTAL_STEPS[budget])
+    steps = DISTAL_STEPS[target.budget]
+    place = target.place("distal", images=len(target.examples), steps=steps)
 
     def compute() -> polars.DataFrame:
-        judge = asked.judge
-        pixels, _ = attacks.float_images(asked.examples.read(slice(None)), asked.labels)
+        judge = target.judge
+        pixels, _ = attacks.float_images(target.examples.read(slice(None)), target.labels)
         x = judge.place(pixels)
         scores = torch.cat([judge.scores(part) for part in x.split(BLOCK)]).cpu().numpy()
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always", UsageWarning)
-            calibration = calibrate(scores, asked.labels)
+            calibration = calibrate(scores, target.labels)
         labels = np.arange(count) % scores.shape[1]
-        found = distal(
-            judge, x.shape[1:], labels.tolist(), calibration=calibration, steps=DISTAL_STEPS[budget], seed=seed
-        )
+        found = distal(judge, x.shape[1:], labels.tolist(), calibration=calibration, steps=steps, seed=target.seed)
         pictures = found.images.mul(255).round().byte().permute(0, 2, 3, 1).contiguous().cpu().numpy()
         return polars.DataFrame(
             {
@@ -120,3 +101,42 @@ def distal_blocks(
 
     (found,) = share_blocks([(place / f"{count:06d}.parquet", "climbing from noise", compute)], say)
     return found, [note for note in found["note"].unique().to_list() if note]
+
+
+def bound_blocks(target: Target, *, say: Callable[[str], None] = lambda _: None) -> polars.DataFrame:
+    """What images may at least be moved by before an ABS run changes its mind: image, label, right, l2, coupled, linf.
+
+    These are :func:`~unbraid.robustness.synthesis.lower_bounds`, with their assumption. Those of Binary ABS tell how
+    many pixels must be put across the threshold at least, and what the nearest of them cost; for it, ``l0`` is that
+    number. Stored like the results of attacks.
+    """
+    if target.search is None or target.search.likelihood != "gaussian":
+        raise UsageError(f"bounds are for ABS runs with a Gaussian likelihood, and {target.run.path} is none")
+    count, place = len(target.examples), target.place("bounds")
+
+    def task(start: int) -> Task:
+        rows = np.arange(start, min(start + BLOCK, count))
+        name = f"{count:06d}-{start:06d}.parquet"
+        return place / name, f"bounds, image {start} of {count}", lambda: _bounds(target, rows)
+
+    return polars.concat(share_blocks([task(start) for start in range(0, count, BLOCK)], say))
+
+
+def _bounds(target: Target, rows: np.ndarray) -> polars.DataFrame:
+    images, labels = target.examples.read(rows), target.labels[rows]
+    about = {"image": target.examples.index[rows], "label": labels}
+    if target.threshold is None:
+        found = lower_bounds(target.run, images, labels, linf=True)
+        numbers = {"l2": found.l2, "coupled": found.coupled, "linf": found.linf}
+        return polars.DataFrame({**about, "right": found.right, **numbers}).cast({polars.Float32: polars.Float64})
+    binary = (images >= 255 * target.threshold).astype(np.uint8) * 255
+    found = lower_bounds(target.run, binary, labels, scales=target.scales)
+    assert found.coupled is not None
+    pixels = images / 255
+    numbers = {
+        "l2": binary_bound(pixels, found.l2, target.threshold),
+        "coupled": binary_bound(pixels, found.coupled, target.threshold),
+        "linf": binary_bound(pixels, found.coupled, target.threshold, norm="linf"),
+        "l0": binary_bound(pixels, found.coupled, target.threshold, norm="l0"),
+    }
+    return polars.DataFrame({**about, "right": found.right, **numbers})

@@ -16,7 +16,14 @@ Attacks = dict[str, dict[str, Any]]
 BUDGETS: dict[str, dict[str, Attacks]] = {
     "quick": {
         "l0": {"salt-and-pepper": {"restarts": 3}, "pointwise": {"restarts": 3}, "fmn": {}},
-        "l2": {"gaussian": {"restarts": 3}, "fgm": {}, "deepfool": {}, "bim": {}, "ddn": {}},
+        "l2": {
+            "gaussian": {"restarts": 3},
+            "boundary": {"steps": 300},
+            "fgm": {},
+            "deepfool": {},
+            "bim": {},
+            "ddn": {},
+        },
         "linf": {"fgm": {}, "deepfool": {}, "bim": {}, "mim": {}, "fmn": {}, "square": {"steps": 100}},
     },
     "full": {
@@ -46,12 +53,16 @@ BUDGETS: dict[str, dict[str, Attacks]] = {
 }
 """Attacks with their options, by budget and norm."""
 DRAWING: dict[str, dict[str, Attacks]] = {
-    "quick": {"l2": {"latent-descent": {}, "boundary": {"steps": 300}}},
+    "quick": {"l2": {"latent-descent": {}}},
     "full": {"l2": {"latent-descent": {}}},
 }
 """What models that classify by drawing are attacked with besides."""
-FEW = {"quick": 10, "full": 25}
-"""So many passes of their search attacks on such models are given; what they find is verified by the whole search."""
+FEW: dict[str, dict[str, Any]] = {
+    "quick": {"samples": 2000, "iterations": 10, "faster": 3.0, "classes": 3},
+    "full": {"samples": 8000, "iterations": 25, "faster": 2.0, "classes": 5},
+}
+"""The search that attacks on such models ask, at most: longer steps make up for fewer passes. What they find is
+verified by the whole search."""
 DISTAL_STEPS = {"quick": 1000, "full": 10_000}
 
 
@@ -61,8 +72,10 @@ def check_budget(budget: str) -> None:
         raise unknown_name("budget", budget, BUDGETS)
 
 
-def budget_of(norms: Sequence[str], budget: str, *, draws: bool = False) -> dict[str, Attacks]:
-    """The attacks of a budget by norm; more if the model ``draws`` what it sees."""
+def budget_of(
+    norms: Sequence[str], budget: str, *, draws: bool = False, substitute: bool = False
+) -> dict[str, Attacks]:
+    """The attacks of a budget by norm; more if the model ``draws`` what it sees, or if there is a ``substitute``."""
     check_budget(budget)
     if not norms:
         raise UsageError(f"norms must name at least one of {', '.join(BOUNDS)}, got none")
@@ -70,4 +83,6 @@ def budget_of(norms: Sequence[str], budget: str, *, draws: bool = False) -> dict
         if norm not in BOUNDS:
             raise unknown_name("norm", norm, BOUNDS)
     more = DRAWING[budget] if draws else {}
-    return {norm: {**BUDGETS[budget][norm], **more.get(norm, {})} for norm in norms}
+    lent: Attacks = {"transfer": {}} if substitute else {}
+    found = {norm: {**BUDGETS[budget][norm], **more.get(norm, {})} for norm in norms}
+    return {norm: known if norm == "l0" else {**known, **lent} for norm, known in found.items()}

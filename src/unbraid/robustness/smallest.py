@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import copy
-import hashlib
-import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from unbraid.errors import UsageError
-from unbraid.evaluation import describe_run, fingerprint_data
+from unbraid.evaluation import describe_run
 from unbraid.files import claim, make_folders, save_table
-from unbraid.robustness._examples import Examples
-from unbraid.robustness.budgets import BOUNDS, FEW, budget_of, check_budget
+from unbraid.robustness.budgets import BOUNDS, budget_of
 from unbraid.robustness.distances import (
     accuracy_at,
     accuracy_interval,
@@ -28,97 +23,36 @@ from unbraid.robustness.distances import (
 if TYPE_CHECKING:
     import polars
 
-    from unbraid.data import ImageDataset
-    from unbraid.nets import ClassVAEs
-    from unbraid.robustness.attacks import Classifier
-    from unbraid.training import Run
+    from unbraid.robustness.target import Target
 
-__all__ = ["ALL", "Asked", "attack_blocks", "attack_table"]
+__all__ = ["ALL", "BLOCK", "Task", "attack_blocks", "attack_table", "blocks_of", "share_blocks"]
 
-VERSION = 2
-"""Goes up when an attack gives other distances than it did: what is stored is then measured anew."""
 BLOCK = 20
 """So many images are attacked between two files: what a process that is killed loses."""
 ALL = "all"
 """The nearest image of any attack."""
 
 
-class Asked:
-    """A run that is attacked on some images, and the folder that keeps what was found."""
-
-    def __init__(
-        self, run: Run, data: ImageDataset, budget: str = "quick", *, folder: Path, images: int = 100, seed: int = 0
-    ) -> None:
-        self.run, self.budget, self.folder, self.seed = run, budget, Path(folder), seed
-        self.searches = getattr(run.objective, "search", None) is not None
-        check_budget(budget)
-        self.examples = Examples(data, images, seed)
-        self.labels = self.examples.labels(run)
-        self.about = {"run": describe_run(run), "data": fingerprint_data(data), "seed": seed, "version": VERSION}
-        self._models: tuple[Classifier, Classifier | None] | None = None
-
-    @property
-    def models(self) -> tuple[Classifier, Classifier | None]:
-        """What attacks ask, and what verifies their answers if that is another: a whole search instead of a short one.
-
-        Made when first needed: what is stored is read without.
-        """
-        from unbraid.robustness.attacks import Classifier
-
-        if self._models is None:
-            if not self.searches:
-                self._models = Classifier(self.run), None
-            else:
-                from unbraid.robustness.synthesis import SearchClassifier
-
-                search, networks = self.run.objective.search, cast("ClassVAEs", copy.deepcopy(self.run.model))  # type: ignore[attr-defined]
-                whole = Classifier(SearchClassifier(networks, search), self.run.path.name)
-                few = replace(search, iterations=min(search.iterations, FEW[self.budget]))
-                short = few == search
-                self._models = (whole, None) if short else (Classifier(SearchClassifier(networks, few)), whole)
-        return self._models
-
-    @property
-    def judge(self) -> Classifier:
-        """The model whose word counts."""
-        classify, verify = self.models
-        return verify or classify
-
-    def place(self, kind: str, **about: Any) -> Path:
-        """The folder of the blocks of one question."""
-        told = {**self.about, "kind": kind, **about}
-        if self.searches:
-            told["few"] = FEW[self.budget]
-        key = hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()[:12]
-        return self.folder / f"{kind}-{key}"
-
-
 def attack_blocks(
-    run: Run,
-    data: ImageDataset,
-    norms: Sequence[str] = ("l0", "l2", "linf"),
-    budget: str = "quick",
-    *,
-    folder: str | Path,
-    images: int = 100,
-    seed: int = 0,
-    say: Callable[[str], None] = lambda _: None,
+    target: Target, norms: Sequence[str] = ("l0", "l2", "linf"), *, say: Callable[[str], None] = lambda _: None
 ) -> polars.DataFrame:
     """One row per norm, attack and image: norm, attack, image (its position), label, distance, guess, refuted, picture.
 
     ``guess`` is what the nearest image that was found is taken for, ``picture`` its pixels as bytes (h, w, c), rounded.
-    Every attack writes a Parquet file per block of images into ``folder``; what is there is read, so that the same call
-    goes on where it was stopped, and several processes share the work: none does what another has in hand. What is
-    drawn for an image depends on the image, not on its block. Runs that classify by a search are attacked with fewer
-    passes of it; what is found counts if the whole search agrees (``refuted`` if the first claim was false).
+    Every attack writes a Parquet file per block of images into the folder of the target; what is there is read, so that
+    the same call goes on where it was stopped, and several processes share the work: none does what another has in
+    hand. What is drawn for an image depends on the image, not on its block. What was found with a shorter search counts
+    if the whole one agrees (``refuted`` if the first claim was false).
     """
     import polars
 
-    asked = Asked(run, data, budget, folder=Path(folder), images=images, seed=seed)
-    tasks = []
-    for norm, known in budget_of(norms, budget, draws=asked.searches).items():
-        for name, options in known.items():
-            tasks += blocks_of(asked, norm, name, options)
+    known = budget_of(norms, target.budget, draws=target.search is not None, substitute=target.substitute is not None)
+    tasks = [
+        task
+        for norm, attacks in known.items()
+        for name, options in attacks.items()
+        for task in blocks_of(target, norm, name, options)
+    ]
     return polars.concat(share_blocks(tasks, say))
 
 
@@ -126,15 +60,18 @@ Task = tuple[Path, str, Callable[[], "polars.DataFrame"]]
 """Where a block is stored, what to call it, and what computes it."""
 
 
-def blocks_of(asked: Asked, norm: str, name: str, options: Mapping[str, Any], most: int | None = None) -> list[Task]:
+def blocks_of(target: Target, norm: str, name: str, options: Mapping[str, Any], most: int | None = None) -> list[Task]:
     """The blocks of one attack, all of them or the first ones."""
-    count = len(asked.examples)
-    place = asked.place(f"{norm}-{name}", options=dict(options), images=count)
+    count = len(target.examples)
+    told = {"options": dict(options), "images": count}
+    if name == "transfer" and target.substitute is not None:
+        told["substitute"] = describe_run(target.substitute)
+    place = target.place(f"{norm}-{name}", **told)
 
     def task(start: int) -> Task:
         rows = np.arange(start, min(start + BLOCK, count))
         words = f"{name}, {norm}, image {start} of {count}"
-        return place / f"{start:06d}.parquet", words, lambda: _block(asked, rows, norm, name, options)
+        return place / f"{start:06d}.parquet", words, lambda: _block(target, rows, norm, name, options)
 
     return [task(start) for start in range(0, count, BLOCK)[:most]]
 
@@ -181,22 +118,27 @@ def attack_table(blocks: polars.DataFrame, bounds: Mapping[str, float] = BOUNDS,
     return polars.DataFrame(rows)
 
 
-def _block(asked: Asked, rows: np.ndarray, norm: str, name: str, options: Mapping[str, Any]) -> polars.DataFrame:
+def _block(target: Target, rows: np.ndarray, norm: str, name: str, options: Mapping[str, Any]) -> polars.DataFrame:
     import polars
 
     from unbraid.robustness import attacks
 
-    classify, verify = asked.models
-    images, labels = asked.examples.read(rows), asked.labels[rows]
-    found = attacks.get(name)(classify, images, labels, norm=norm, seed=asked.seed, verify=verify, **options)
-    guess = asked.judge.scores(found.adversarials).argmax(1)
+    classify, verify = target.models
+    images, labels = target.examples.read(rows), target.labels[rows]
+    told: dict[str, Any] = {**options, "threshold": target.threshold}
+    if name == "transfer":
+        told["substitute"] = target.substitute
+    if name == "latent-descent":
+        told["binary"] = target.threshold
+    found = attacks.get(name)(classify, images, labels, norm=norm, seed=target.seed, verify=verify, **told)
+    guess = target.judge.scores(found.adversarials).argmax(1)
     pixels = found.adversarials.mul(255).round().byte().permute(0, 2, 3, 1).contiguous().cpu().numpy()
     assert found.refuted is not None
     return polars.DataFrame(
         {
             "norm": [norm] * len(rows),
             "attack": [name] * len(rows),
-            "image": asked.examples.index[rows],
+            "image": target.examples.index[rows],
             "label": labels,
             "distance": found.distances.cpu().numpy(),
             "guess": guess.cpu().numpy(),

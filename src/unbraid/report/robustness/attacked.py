@@ -10,6 +10,7 @@ import polars
 
 from unbraid.report.page.charts import legend
 from unbraid.report.page.markup import Html, Section, figure, fragment, note, section, tag
+from unbraid.report.page.tables import data_table
 from unbraid.report.robustness import attack_charts as charts
 from unbraid.report.robustness import captions
 from unbraid.report.robustness.attack_charts import Nearest
@@ -17,6 +18,9 @@ from unbraid.report.robustness.pages import assemble, curves
 from unbraid.robustness import BOUNDS, Doubt, nearest_of
 
 __all__ = ["Attacked", "attack_page"]
+
+
+BOUND_COLUMNS = ("model", "L2, mean", "L2 coupled, mean", "Linf, median", "images", "fooled within")
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,8 @@ class Attacked:
     """Reasons not to believe it, by norm."""
     distal: polars.DataFrame | None = None
     """Of :func:`unbraid.robustness.distal_blocks`."""
+    bounds: polars.DataFrame | None = None
+    """Of :func:`unbraid.robustness.bound_blocks`."""
 
     def nearest(self, norm: str, shape: Sequence[int]) -> list[Nearest]:
         """Of each image the nearest adversarial by any attack."""
@@ -72,6 +78,10 @@ def attack_page(
     told = captions.T1 if published is None else f"{captions.T1} {captions.T1_PUBLISHED}"
     parts: list[Section] = [section("How far", figure(told, charts.t1_table(table, published)), short="Table")]
     found = {norm: {one.name: one.distances(norm) for one in models} for norm in norms}
+    bounded = [one for one in models if one.bounds is not None]
+    if bounded:
+        table_of_bounds = data_table(BOUND_COLUMNS, [_bound_row(one) for one in bounded], "Lower bounds")
+        parts.append(section("How far at least", figure(captions.BOUNDED, table_of_bounds), short="Bounds"))
     drawn = [charts.distance_curves(found[norm], norm, seed) for norm in norms]
     parts.append(section("Accuracy over distance", curves(captions.BANDS, [m.name for m in models], drawn)))
     bars = [
@@ -129,6 +139,18 @@ def _panels(
     if quarters:
         found.append(section("Near and far", figure(captions.BY_QUARTER, quarters), short="Near and far"))
     return found
+
+
+def _bound_row(one: Attacked) -> list[str | float]:
+    """Means of the bounds in l2, the median in linf, and how many images were fooled within them."""
+    known = one.bounds
+    assert known is not None
+    within = 0
+    for norm, column in (("l2", "coupled"), ("linf", "linf")):
+        if norm in set(one.blocks["norm"]):
+            within += int((one.distances(norm) < known.sort("image")[column].to_numpy() - 1e-4).sum())
+    numbers = [float(known[name].mean()) for name in ("l2", "coupled")]  # type: ignore[arg-type]
+    return [one.name, *numbers, float(np.median(known["linf"])), len(known), within]
 
 
 def _reach(found: Mapping[str, np.ndarray]) -> float:

@@ -11,7 +11,7 @@ from torch.nn import functional as F
 
 from unbraid.errors import UsageError
 
-__all__ = ["ClassGoal", "Goal", "Misclassified", "Named"]
+__all__ = ["ClassGoal", "Goal", "Misclassified", "Named", "Surer"]
 
 
 class Goal(ABC):
@@ -88,3 +88,21 @@ class Named(ClassGoal):
 
     def loss(self, outputs: Tensor) -> Tensor:
         return -F.cross_entropy(outputs, self.classes, reduction="none")
+
+
+@dataclass(frozen=True)
+class Surer(Goal):
+    """A goal that is to be reached by a margin, in units of the outputs."""
+
+    goal: Goal
+    by: Tensor
+    """``[n]``."""
+
+    def margin(self, outputs: Tensor) -> Tensor:
+        return self.goal.margin(outputs) - self.by
+
+    def loss(self, outputs: Tensor) -> Tensor:
+        return self.goal.loss(outputs)
+
+    def __getitem__(self, rows: Tensor | slice) -> Surer:
+        return Surer(self.goal[rows], self.by[rows])

@@ -19,7 +19,7 @@ from unbraid.robustness.attacks.binarised import refined
 from unbraid.robustness.attacks.classifier import Classifier, float_images
 from unbraid.robustness.attacks.draws import Draws
 from unbraid.robustness.attacks.found import Found, count
-from unbraid.robustness.attacks.goals import Goal, Misclassified, Named
+from unbraid.robustness.attacks.goals import Goal, Misclassified, Named, Surer
 from unbraid.robustness.attacks.line import along
 from unbraid.robustness.attacks.norms import NORMS, Norm, norm_of
 from unbraid.robustness.attacks.search import smallest_radius
@@ -99,7 +99,8 @@ class Attack:
 
         ``verify`` is the model that decides, if ``predict`` is a cheaper stand-in for it (a search of few steps, or one
         that goes on where it was): whatever is found counts only if ``verify`` agrees. What it refutes is looked for
-        farther out on the same line, then by the attack on ``verify`` itself.
+        farther out on the same line, then (by attacks that ask for decisions) where ``predict`` is surer, then by the
+        attack on ``verify`` itself.
         """
         how = norm_of(self._norm(norm))
         self._check(bound, batch, options)
@@ -151,11 +152,7 @@ class Attack:
             moved = attempt(images, goal, images.new_full((len(images),), classify.within(bound, norm)), draws)
         else:
             moved = smallest_radius(attempt, classify, images, goal, norm, draws)
-        if threshold is not None:
-            # A model that puts the threshold itself on the other side would lose what was found.
-            fewer = refined(images, moved, threshold)
-            moved = torch.where(as_rows(judge.met(fewer, goal), images), fewer, moved)
-        claimed = moved
+        claimed = _without_unseen(judge, images, moved, goal, threshold)
         success, sizes, seen = count(judge, images, claimed, goal, norm, bound, f"the attack {self.name!r}")
         moved, sizes = torch.where(as_rows(success, images), seen, images), torch.where(success, sizes, torch.inf)
         refuted = torch.zeros_like(success)
@@ -168,6 +165,16 @@ class Attack:
         success, farther, seen = count(judge, images[rows], ahead, goal[rows], norm, bound)
         moved[rows[success]], sizes[rows[success]] = seen[success], farther[success]
         rows = rows[~success]
+        if len(rows) and self.minimal and self.needs == "decision":
+            # Once more with a stand-in that must be surer, by twice what it was wrong by: far cheaper than the judge.
+            part, aim = images[rows], goal[rows]
+            lacks = -aim.margin(judge.scores(claimed[rows])).clamp_max(0)
+            surer = Surer(aim, aim.margin(classify.scores(claimed[rows])).clamp_min(0) + 2 * lacks)
+            again = self.move(classify, part, surer, norm=norm, draws=draws[rows], **options)
+            again = _without_unseen(judge, part, again, aim, threshold)
+            success, sure, seen = count(judge, part, again, aim, norm, bound)
+            moved[rows[success]], sizes[rows[success]] = seen[success], sure[success]
+            rows = rows[~success]
         if len(rows) and judge.offers(self.needs):
             moved[rows], sizes[rows], _ = self._moved(
                 judge, judge, images[rows], goal[rows], norm, bound, threshold, draws[rows], options
@@ -190,6 +197,15 @@ class Attack:
             raise UsageError(f"bound must be a number above 0, or None for the smallest distance, got {bound}")
         if batch < 1:
             raise UsageError(f"batch must be at least 1, got {batch}")
+
+
+def _without_unseen(judge: Classifier, images: Tensor, moved: Tensor, goal: Goal, threshold: float | None) -> Tensor:
+    """Moved images without what a model that thresholds pixels does not see, where the goal stays reached."""
+    if threshold is None:
+        return moved
+    # A model that puts the threshold itself on the other side would lose what was found.
+    fewer = refined(images, moved, threshold)
+    return torch.where(as_rows(judge.met(fewer, goal), images), fewer, moved)
 
 
 def _asked(classify: Classifier, images: Any, labels: Any, target: Any, goal: Goal | None) -> tuple[Tensor, Goal]:

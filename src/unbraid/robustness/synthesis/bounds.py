@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from unbraid.errors import UsageError
+from unbraid.errors import UsageError, unknown_name
 
 __all__ = ["binary_bound", "l2_bound", "scaled_l2_bound", "spread_misfit"]
 
@@ -51,17 +51,29 @@ def scaled_l2_bound(
     return found
 
 
-def binary_bound(images: np.ndarray, bounds: np.ndarray, threshold: float = 0.5) -> np.ndarray:
-    """L2 bounds for images ``[n, ...]`` in [0, 1] whose thresholded versions have these bounds.
+def binary_bound(images: np.ndarray, bounds: np.ndarray, threshold: float = 0.5, norm: str = "l2") -> np.ndarray:
+    """Bounds for images ``[n, ...]`` in [0, 1] whose thresholded versions have these L2 bounds.
 
     A change of the thresholded image by ``b`` flips ``k = ceil(b^2)`` pixels or more, and flipping one costs its
-    distance from the threshold: the ``k`` cheapest ones are the least it takes.
+    distance from the threshold: the ``k`` cheapest ones are the least it takes in L2, the dearest of them in Linf, and
+    ``k`` itself in L0.
+
+    >>> [float(binary_bound([[0.0, 0.2, 0.6, 1.0]], [1.2], norm=norm)[0].round(3)) for norm in ("l2", "linf", "l0")]
+    [0.316, 0.3, 2.0]
     """
+    if norm not in ("l0", "l2", "linf"):
+        raise unknown_name("norm", norm, ("l0", "l2", "linf"))
     pixels = np.asarray(images, dtype=np.float64).reshape(len(images), -1)
-    costs = np.sort((pixels - threshold) ** 2, axis=1).cumsum(axis=1)
+    costs = np.sort(np.abs(pixels - threshold), axis=1)
     given = np.asarray(bounds, dtype=np.float64)
     flips = np.clip(np.ceil(given**2 - 1e-9), 1, costs.shape[1]).astype(int)
-    return np.where(given > 0, np.sqrt(costs[np.arange(len(costs)), flips - 1]), 0.0)
+    rows = np.arange(len(costs))
+    cheapest = {
+        "l0": lambda: flips.astype(np.float64),
+        "l2": lambda: np.sqrt((costs**2).cumsum(axis=1)[rows, flips - 1]),
+        "linf": lambda: costs[rows, flips - 1],
+    }
+    return np.where(given > 0, cheapest[norm](), 0.0)
 
 
 def spread_misfit(apart: np.ndarray, eps: float | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
