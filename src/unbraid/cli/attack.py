@@ -53,7 +53,8 @@ def robustness_attack(
         bounds: Also the distances that ABS runs cannot be fooled below, by searches of their own; minutes.
         distal: So many climbs from noise, classes in turn; 0 for none.
         seed: Which images, and what is drawn for them.
-        out: Folder of the page report.html, table.csv, distances.parquet, and a Parquet file per attack and block.
+        out: Folder of the page report.html, of report.md with findings and pictures, of their tables, and of a Parquet
+            file per attack and block.
         json: Print the result as JSON.
     """
     check_runs([*runs, *([] if substitute is None else [substitute])], data)
@@ -72,14 +73,15 @@ def robustness_attack(
     opened, dataset, notes = open_runs(runs, data)
     import polars
 
-    from unbraid.files import save_table, write_text
+    from unbraid.files import write_text
     from unbraid.report.robustness import Attacked, attack_page, write_page
     from unbraid.robustness import ALL, Examples, Target, attack_doubts, bound_blocks, distal_blocks, published_attacks
+    from unbraid.study.attacked import Attack, role_of, write_attack_study
     from unbraid.training import open_run
 
     examples = Examples(dataset, images, seed)
     lent = None if substitute is None else open_run(substitute)
-    models, tables, bounded = [], [], []
+    models, tables, told_of = [], [], []
     for name, run, variant in _targets(opened, run_names(runs), variants):
         folder = out / name.replace("/", "_").replace(" ", "-")
         told: dict[str, Any] = {"folder": folder, "images": images, "seed": seed}
@@ -93,7 +95,6 @@ def robustness_attack(
                 notes += [f"{name}: {text}" for text in more]
             if bounds and target.search is not None and target.search.likelihood == "gaussian":
                 least = bound_blocks(target, say=say)
-                bounded.append(least.select(polars.lit(name).alias("model"), polars.all()))
         claimed = found.filter(
             polars.col("refuted") | (polars.col("distance").is_finite() & (polars.col("distance") > 0))
         )
@@ -106,14 +107,11 @@ def robustness_attack(
         seen = [found["guess"], found["label"], *(() if climbs is None else (climbs["label"],))]
         classes = examples.classes(run, int(max(column.max() for column in seen)) + 1)
         models.append(Attacked(name, found, classes, doubts, climbs, least))
+        told_of.append(Attack(name, role_of(run, variant), _about(run, variant), found, climbs, least))
         tables.append(attack_table(found, seed=seed).select(polars.lit(name).alias("model"), polars.all()))
-    if bounds and not bounded:
+    if bounds and all(one.bounds is None for one in models):
         notes.append("--bounds: none of the runs is an ABS run with a Gaussian likelihood, which bounds are for.")
-    if bounded:
-        save_table(polars.concat(bounded, how="diagonal"), out / "bounds.parquet")
     table = polars.concat(tables)
-    blocks = [one.blocks.drop("picture").select(polars.lit(one.name).alias("model"), polars.all()) for one in models]
-    save_table(polars.concat(blocks), out / "distances.parquet")
     write_text(out / "table.csv", table.write_csv())
     known = published_attacks().filter(polars.col("norm").is_in(kinds)) if _is_mnist(dataset) else None
     originals = dict(zip(examples.index.tolist(), examples.read(slice(None)), strict=True))
@@ -128,6 +126,8 @@ def robustness_attack(
         made_by=command_line("robustness attack"),
     )
     page = write_page(text, out)
+    command = command_line("robustness attack")
+    write_attack_study(out, told_of, originals, dataset.name, budget=budget, command=command, seed=seed)
     doubtful = [(one.name, norm, each) for one in models for norm, some in one.doubts.items() for each in some]
     if json:
         rows = [{key: plain(value) for key, value in row.items()} for row in table.to_dicts()]
@@ -153,6 +153,15 @@ def _targets(opened: dict[Path, Run], names: dict[Path, str], variants: Sequence
     if "neighbour" in variants:
         found.append(("nearest neighbour", next(iter(opened.values())), "neighbour"))
     return found
+
+
+def _about(run: Run, variant: str) -> str:
+    """How a target came to be, in a line."""
+    if variant == "neighbour":
+        return f"the nearest of the {len(run.data()):,} training images of {run.info['data']['name']}"
+    options = ", ".join(f"{name} {value}" for name, value in run.info["objective"]["options"].items() if value != [])
+    trained = f"{run.objective.name} on {run.info['data']['name']}, {run.info['step']:,} steps ({options})"
+    return f"{trained}, behind a threshold, with scaled energies" if variant == "binarised" else trained
 
 
 def _is_mnist(data: Any) -> bool:
