@@ -127,7 +127,7 @@ def robustness_attack(
     )
     page = write_page(text, out)
     command = command_line("robustness attack")
-    write_attack_study(out, told_of, originals, dataset.name, budget=budget, command=command, seed=seed)
+    write_attack_study(out, told_of, originals, data or dataset.name, budget=budget, command=command, seed=seed)
     doubtful = [(one.name, norm, each) for one in models for norm, some in one.doubts.items() for each in some]
     if json:
         rows = [{key: plain(value) for key, value in row.items()} for row in table.to_dicts()]
@@ -159,7 +159,9 @@ def _about(run: Run, variant: str) -> str:
     """How a target came to be, in a line."""
     if variant == "neighbour":
         return f"the nearest of the {len(run.data()):,} training images of {run.info['data']['name']}"
-    options = ", ".join(f"{name} {value}" for name, value in run.info["objective"]["options"].items() if value != [])
+    options = ", ".join(
+        f"{name} {value}" for name, value in run.info["objective"]["options"].items() if value not in ([], "")
+    )
     trained = f"{run.objective.name} on {run.info['data']['name']}, {run.info['step']:,} steps ({options})"
     return f"{trained}, behind a threshold, with scaled energies" if variant == "binarised" else trained
 

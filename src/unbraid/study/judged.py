@@ -22,17 +22,22 @@ class Finding:
     verdict: Verdict
 
 
+OVER_SEEDS = "In brackets 95 % intervals over seeds (leaving out one after the other) of the numbers that decide"
+
+
 def findings_section(
-    heading: str, whose: str, found: Sequence[Finding], else_: str = "where a limit lies inside, it is undecided"
+    heading: str,
+    whose: str,
+    found: Sequence[Finding],
+    else_: str = "where a limit lies inside, it is undecided",
+    counted: str = OVER_SEEDS,
 ) -> Iterator[str]:
-    """Lines of Markdown: a table of verdicts, and which conclusions the study does not ask about."""
+    """Lines of Markdown: a table of verdicts, how they were ``counted``, and what the study does not ask about."""
     yield from (
         "",
         f"## {heading}",
         "",
-        f"What {whose} conclude, each with the rule by which it counts as seen here. In brackets 95 % "
-        "intervals over seeds (leaving out one after the other) of the numbers that decide; "
-        f"{else_}.",
+        f"What {whose} conclude, each with the rule by which it counts as seen here. {counted}; {else_}.",
         "",
         "| data | finding | rule | measured here | verdict |",
         "|---|---|---|---|---|",

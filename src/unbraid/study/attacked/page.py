@@ -77,7 +77,7 @@ def write_attack_study(
     ]
     if sum(bool(role) for role in roles.values()) > 1:
         found = judge_attacks(tables["distances"], roles, tables.get("climbs"), data, seed)
-        lines += findings_section("Findings about attacks", "Schott et al. (2019)", found, WHY)
+        lines += findings_section("Findings about attacks", "Schott et al. (2019)", found, ELSE, COUNTED)
     lines += _distances(models, seed)
     lines += _bounds(models)
     lines += _climbs(models)
@@ -86,10 +86,11 @@ def write_attack_study(
     return folder / "report.md"
 
 
-WHY = (
-    "here models are compared on the same images, drawn again 2,000 times: a median is above another if it is in "
-    "97.5 % of the draws, and undecided if neither is; seeds of training were not varied"
+COUNTED = (
+    "Models are compared on the same images, drawn again 2,000 times: a median is above another if it is in 97.5 % of "
+    "the draws"
 )
+ELSE = "where neither is, it is undecided. Seeds of training were not varied"
 
 
 def _distances(models: Sequence[Attack], seed: int) -> Iterator[str]:
@@ -181,7 +182,7 @@ def _climbs(models: Sequence[Attack]) -> Iterator[str]:
         "|---|---|---|---|",
     )
     for one, found in known:
-        sure, middle, steps = found["success"].sum(), found["confidence"].median(), found["steps"].median()
+        sure, middle, steps = int(found["success"].sum()), found["confidence"].median(), found["steps"].median()
         yield f"| {markdown(one.name)} | {sure} of {len(found)} | {middle:.3f} | {steps:.0f} |"
 
 
@@ -202,7 +203,7 @@ def _pictures(folder: Path, models: Sequence[Attack], originals: Mapping[int, np
     yield from ("", f"![One image of each class and its nearest adversarial in {norm}, by model](nearest.png)")
     climbs = {
         one.name: [
-            (np.frombuffer(row["picture"], np.uint8).reshape(shape), f"{int(row['label'])}: {row['confidence']:.2f}")
+            (np.frombuffer(row["picture"], np.uint8).reshape(shape), f"{row['label']:d}: {row['confidence']:.2f}")
             for row in one.climbs.iter_rows(named=True)
         ]
         for one in models
@@ -221,5 +222,6 @@ def _one_of_each(blocks: pl.DataFrame) -> list[int]:
 def _told(row: Mapping[str, object], shape: Sequence[int]) -> tuple[np.ndarray, str]:
     distance = float(row["distance"])  # type: ignore[arg-type]
     picture = np.frombuffer(row["picture"], np.uint8).reshape(shape)  # type: ignore[call-overload]
-    word = "wrong as is" if distance == 0 else "none found" if np.isinf(distance) else f"{row['guess']}: {distance:.2g}"
+    found = f"{int(row['guess'])}: {distance:.2g}"  # type: ignore[call-overload]
+    word = "wrong" if distance == 0 else "none" if np.isinf(distance) else found
     return picture, word

@@ -24,7 +24,7 @@ SHOWN = 0.98
 @styled
 def plot_curves(found: Mapping[str, Mapping[str, np.ndarray]], bounds: Mapping[str, float], seed: int = 0) -> Figure:
     """Accuracy over the allowed distance, ``found[norm][model]``, with bands of 95 % over images."""
-    figure, axes = new_figure(1, len(found), 2.9 * len(found), 2.9)
+    figure, axes = new_figure(1, len(found), 2.9, 2.7)
     for axis, (norm, models) in zip(axes[0], found.items(), strict=True):
         finite = np.concatenate([one[np.isfinite(one)] for one in models.values()])
         reach = float(np.quantile(finite, SHOWN)) if len(finite) else 1.0
@@ -48,7 +48,7 @@ def plot_curves(found: Mapping[str, Mapping[str, np.ndarray]], bounds: Mapping[s
 def plot_pictures(rows: Mapping[str, Sequence[tuple[np.ndarray, str] | None]]) -> Figure:
     """A row of small pictures with a word under each, by name; nothing where there is none."""
     columns = max(map(len, rows.values()))
-    figure, axes = new_figure(len(rows), columns, 0.78 * columns + 1.1, 0.92 * len(rows))
+    figure, axes = new_figure(len(rows), columns, 0.8, 0.9)
     for line, (name, pictures) in zip(axes, rows.items(), strict=True):
         for axis in line:
             _bare(axis)
