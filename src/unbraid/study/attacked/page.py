@@ -182,7 +182,7 @@ def _climbs(models: Sequence[Attack]) -> Iterator[str]:
         "|---|---|---|---|",
     )
     for one, found in known:
-        sure, middle, steps = int(found["success"].sum()), found["confidence"].median(), found["steps"].median()
+        sure, middle, steps = int(found["success"].sum()), np.median(found["confidence"]), np.median(found["steps"])
         yield f"| {markdown(one.name)} | {sure} of {len(found)} | {middle:.3f} | {steps:.0f} |"
 
 
