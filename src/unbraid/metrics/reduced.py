@@ -39,9 +39,9 @@ def reduced(
     """Share of what boosted trees know of a factor that goes when its most important code is dropped.
 
     For each factor the ``drop`` codes of largest importance for it are left out and all factors are predicted from the
-    rest. The mean over factors of ``1 - leak`` is the value, ``leak = (reduced - chance) / (plain - chance)`` clipped to
-    [0, 1] and chance one over the number of values; of a factor that was not known at all nothing goes. A perfect code
-    loses all of the factor and nothing of the others.
+    rest. The value is the mean over factors of ``1 - leak``, ``leak = (reduced - chance) / (plain - chance)`` clipped
+    to [0, 1] and chance one over the number of values; of a factor that was not known at all nothing goes. A perfect
+    code loses all of the factor and nothing of the others.
 
     ``sizes`` are the numbers of training samples (1,000 and 10,000 unless there are fewer), drawn by ``seed``, the
     smaller ones inside the larger. Parts: ``accuracy``, ``own`` and ``others`` ``[size, factor]`` in ``by_size``, and
