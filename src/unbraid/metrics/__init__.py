@@ -3,6 +3,7 @@
 from unbraid.metrics._encode import encoder_of
 from unbraid.metrics._evaluate import evaluate, score_codes
 from unbraid.metrics._kinds import targets as factor_columns
+from unbraid.metrics._lab import EXPERIMENTS, Experiment, Lab, lab
 from unbraid.metrics._merging import entanglement_of, groups_of, merges_of
 from unbraid.metrics._presets import PRESETS, Preset, PresetName, counting_bias, preset_named
 from unbraid.metrics._registry import METRICS, Metric, register
@@ -44,9 +45,12 @@ from unbraid.registry import import_modules
 __all__ = [
     "ABOVE",
     "AGGREGATIONS",
+    "EXPERIMENTS",
     "MATRICES",
     "METRICS",
     "PRESETS",
+    "Experiment",
+    "Lab",
     "Metric",
     "Preset",
     "PresetName",
@@ -75,6 +79,7 @@ __all__ = [
     "infomec",
     "irs",
     "jemmig",
+    "lab",
     "mcc",
     "med",
     "merges_of",
