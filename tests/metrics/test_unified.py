@@ -19,8 +19,9 @@ def test_the_worked_example():
     np.testing.assert_array_equal(found.thresholds, [0.9, 0.8, 0.3, 0.2, 0.1, 0])
     np.testing.assert_array_equal(found.groups, [1, 2, 2, 1, 1, 1])
     np.testing.assert_array_equal(found.discovered, [1, 2, 2, 2, 2, 2])
-    # (.1)(1.5) + (.5)(2) + (.1)(1.5) + (.2)(1)
+    # One group for .1, two for .6, one for .2; trapezoids give the same here.
     assert found.area == pytest.approx(1.5)
+    assert np.trapezoid(found.groups[::-1], found.thresholds[::-1]) == pytest.approx(1.5)
     assert found.most == 2
     assert entanglement_of(WORKED)[0, 1] == 0.2
 
@@ -34,6 +35,7 @@ def test_the_ends():
     assert (zeros.most, zeros.discovered.max(), zeros.area) == (0, 0, 0)
     assert not entanglement_of(np.zeros((4, 5))).any()
     assert merges_of(entanglement_of(np.eye(3))) == []
+    assert groups_of(np.eye(3) + 1e-17).area == pytest.approx(3)  # dust
 
 
 @pytest.mark.parametrize("seed", range(5))

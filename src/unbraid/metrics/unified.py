@@ -88,7 +88,7 @@ def unified(
         parts[f"{name}_merging"] = _merging(np.maximum(matrix - 1 / sizes, 0) if name == "accuracy" else matrix)
     return Score(
         "unified",
-        parts["importance_merging"]["area_scaled"] / len(sizes),
+        float(parts["importance_merging"]["area_scaled"]) / len(sizes),
         1.0,
         parts,
         {
@@ -121,7 +121,7 @@ def _merging(matrix: np.ndarray) -> dict[str, Any]:
         "groups": found.groups,
         "discovered": found.discovered,
         "area": found.area,
-        "area_scaled": found.area / largest if largest > 0 else 0.0,
+        "area_scaled": float(found.area / largest) if largest > 0 else 0.0,
         "most": found.most,
         "entanglement": strength,
         "merges": [[height, list(left), list(right)] for height, left, right in merges_of(strength)],
