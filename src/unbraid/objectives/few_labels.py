@@ -200,7 +200,7 @@ class S2Supervised(FewLabels):
         return super().terms(model, inputs, posterior, posterior.mean.detach(), step)
 
     def penalty(self, posterior: Gaussian, sample: Tensor, step: int) -> Terms:
-        return Terms({})
+        return Terms({"penalty": sample.new_zeros(())})
 
     def describe(self, model: Autoencoder, images: Tensor, noise: torch.Generator) -> dict[str, Tensor]:
         mean = self.encode(model, images)
