@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from unbraid.options import parse_name
 
 __all__ = ["LABELLERS", "Labels"]
 
-LABELLERS = {
+LABELLERS: dict[str, dict[str, Any]] = {
     "exact": {},
     "binned": {"bins": 5},
     "noisy": {"p": 0.1},
@@ -98,7 +99,7 @@ class Labels:
                 labels[:, column] = rng.permutation(size)[labels[:, column]]
         return labels
 
-    def _read(self) -> tuple[str, dict[str, object]]:
+    def _read(self) -> tuple[str, dict[str, Any]]:
         name, options = parse_name(self.labeller)
         return name, options
 

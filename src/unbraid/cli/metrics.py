@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json as json_module
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from tyro.conf import arg
 
@@ -54,7 +54,7 @@ def metrics_lab(
     if not wanted:
         raise UsageError(f"--experiments must name at least one of {', '.join(EXPERIMENTS)}")
     with Progress("scoring", kind="none" if json else "auto", brief=True) as progress:
-        chosen = {"metrics": names} if names else {}
+        chosen: dict[str, Any] = {"metrics": names} if names else {}
         found = lab(
             **chosen, experiments=wanted, points=points, seed=seed, progress=lambda text: progress.update(note=text)
         )

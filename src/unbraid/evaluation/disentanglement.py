@@ -79,7 +79,7 @@ class Disentanglement(Measure):
             if getattr(self, name) is None:
                 object.__setattr__(self, name, getattr(usual, name))
         points = self.points if self.points is not None or usual.points is None else usual.points[0]
-        alike = points == self.train and self.test == _half(points)
+        alike = points is not None and points == self.train and self.test == _half(points)
         object.__setattr__(self, "points", None if alike else points)
         own = {name: options for name, options in usual.options.items() if name in chosen}
         options = {name: {**own.get(name, {}), **self.options.get(name, {})} for name in {**own, **self.options}}
@@ -139,9 +139,9 @@ class Disentanglement(Measure):
         return {**{name: score.without_settings(*CLOCKS) for name, score in found.items()}, **refused}
 
 
-def _half(points: int | None) -> int | None:
+def _half(points: int) -> int:
     """Groups to judge on for so many to learn from."""
-    return None if points is None else max(points // 2, 2)
+    return max(points // 2, 2)
 
 
 def _plainly(options: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -133,7 +133,7 @@ def evaluate(
     if len(varying) < len(source.names):
         about["factors"] = [source.names[k] for k in varying]
     samples: dict[str, _Sample] = {part: (parts[part][:], factors.get(part)) for part in ("train", *factors)}
-    held_out = samples["test"] if "test" in factors else None
+    held_out = (parts["test"][:], factors["test"]) if "test" in factors else None
     kinds = tuple(source.kinds[k] for k in varying) if use_kinds or source.by_class else None
 
     def score(entry: Metric) -> Score:

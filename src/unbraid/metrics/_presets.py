@@ -47,7 +47,7 @@ def preset_named(name: str) -> Preset:
     """The preset of this name, or an error that has them all."""
     if name not in PRESETS:
         raise unknown_name("preset", name, get_args(PresetName))
-    return PRESETS[name]  # type: ignore[index]
+    return PRESETS[name]
 
 
 def counting_bias(sizes: Any, samples: int, bins: int = 20) -> np.ndarray:

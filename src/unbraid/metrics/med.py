@@ -1,5 +1,7 @@
 """MED, for codes of hundreds of dimensions (Cao, Nai, Yang, Huang & Gao, 2022)."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -61,7 +63,7 @@ def med(
     found = med_of(table, top=top, by_weight=debias)
     ideal = med_of(information(identity_code(factors)), top=top, by_weight=debias)
     value, completeness = float(found["disentanglement"]), float(found["completeness"])
-    parts = {**found, "information": table, "completeness_ceiling": float(ideal["completeness"])}
+    parts: dict[str, Any] = {**found, "information": table, "completeness_ceiling": float(ideal["completeness"])}
     if informativeness:
         parts["accuracy_per_factor"] = _accuracies(codes, factors)
         parts["informativeness"] = float(parts["accuracy_per_factor"].mean())

@@ -154,7 +154,7 @@ class S2BetaTCVAE(FewLabels, BetaTCVAE):
 
 @register("s2-factor-vae")
 @dataclass(frozen=True)
-class S2FactorVAE(FewLabels, FactorVAE):
+class S2FactorVAE(FewLabels, FactorVAE):  # type: ignore[misc]
     """FactorVAE that also learns the factors of a few labelled images (Locatello et al., 2020)."""
 
     title = "S2-FactorVAE"

@@ -49,7 +49,8 @@ def chair_files(folder: Path) -> tuple[list[Path], FactorSpace]:
             found[chair, int(view[2]), int(view[3])] = path
     if not found:
         raise UsageError(f"{folder} holds no image_NNN_pEEE_tAAA_rRRR.png in folders of chairs; unpack rendered_chairs")
-    chairs, heights, sides = (sorted({key[axis] for key in found}) for axis in range(3))
+    chairs = sorted({chair for chair, _, _ in found})
+    heights, sides = sorted({height for _, height, _ in found}), sorted({side for _, _, side in found})
     missing = [(c, p, t) for c in chairs for p in heights for t in sides if (c, p, t) not in found]
     if missing:
         chair, height, side = missing[0]

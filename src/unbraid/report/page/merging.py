@@ -70,7 +70,9 @@ def dendrogram(merging: Mapping[str, Any], names: Sequence[str], title: str) -> 
 
     body = [label(title, 8, 18)]
     body += [label(str(name), _LEFT - 8, place[leaf] + 4, "end") for leaf, name in enumerate(names)]
-    ends = {(leaf,): (x(float(strength[leaf, leaf])), place[leaf]) for leaf in order}
+    ends: dict[tuple[int, ...], tuple[float, float]] = {
+        (leaf,): (x(float(strength[leaf, leaf])), place[leaf]) for leaf in order
+    }
     lines = []
     for height, left, right in merging["merges"]:
         first, second = (ends.pop(tuple(int(leaf) for leaf in side)) for side in (left, right))
@@ -83,15 +85,15 @@ def dendrogram(merging: Mapping[str, Any], names: Sequence[str], title: str) -> 
     body += [label(number(top, 2), _LEFT, bottom), label("0", WIDTH - _RIGHT, bottom, "end")]
     told = []
     for height, *sides in merging["merges"]:
-        first, second = (", ".join(str(names[int(leaf)]) for leaf in side) for side in sides)
-        told.append(f"{first} and {second} at {number(height)}")
+        one, other = (", ".join(str(names[int(leaf)]) for leaf in side) for side in sides)
+        told.append(f"{one} and {other} at {number(height)}")
     merged = "; ".join(told)
     return svg(body, f"{title}: {merged or 'none do'}", (WIDTH, int(bottom + 10)))
 
 
 def _order(leaves: int, merges: Sequence[Sequence[Any]]) -> list[int]:
     """Leaves so that those that merge stand together."""
-    groups = {(leaf,): [leaf] for leaf in range(leaves)}
+    groups: dict[tuple[int, ...], list[int]] = {(leaf,): [leaf] for leaf in range(leaves)}
     for _, left, right in merges:
         first, second = (groups.pop(tuple(int(leaf) for leaf in side)) for side in (left, right))
         groups[tuple(sorted((*first, *second)))] = [*first, *second]
