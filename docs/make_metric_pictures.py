@@ -2,7 +2,8 @@
 
 ``python docs/make_metric_pictures.py`` writes ``docs/metrics/values.json``, ``docs/metrics/images/*.svg`` and the
 tables between the ``values`` marks of the pages. Nothing depends on a clock or a global random state: a second run
-changes nothing. ``--draw`` draws and fills from the stored values without computing them again.
+changes nothing. ``--draw`` draws and fills from the stored values without computing them again, ``--missing`` computes
+those of scores that have none yet.
 """
 
 import json
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from unbraid.data import IdentityFactors
-from unbraid.metrics import METRICS, Score
+from unbraid.metrics import AGGREGATIONS, MATRICES, METRICS, Score
 
 FOLDER = Path(__file__).parent / "metrics"
 SIZES = (5, 6, 8, 10)
@@ -78,6 +79,37 @@ ROWS["downstream"] = [
     for learner, label in (("gbt", "trees"), ("lr", "logistic regression"))
     for size in (1000, 100, 10)
 ]
+ROWS["med"] += [
+    ("C, completeness", {}, part("completeness", "completeness_ceiling")),
+    ("`debias=True`", {"debias": True}, whole),
+    ("`top=1`", {"top": 1}, whole),
+]
+ROWS["reduced"] = [
+    ("default", {}, whole),
+    ("accuracy, all codes", {}, part("plain")),
+    ("accuracy, own code dropped", {}, part("own")),
+    ("accuracy of the others then", {}, part("others")),
+]
+_FEW: dict[str, Any] = {"train": 1000, "test": 1000, "repeats": 3}
+ROWS["strong"] = [
+    ("1,000 images, 3 repeats", _FEW, whole),
+    ("without the shift", _FEW, part("plain")),
+    ("gap", _FEW, part("gap")),
+]
+_SOME: dict[str, Any] = {"train": 2000, "test": 1000}
+ROWS["unfairness"] = [
+    ("2,000 images", _SOME, whole),
+    ("accuracy of the predictions", _SOME, part("accuracy")),
+    ("by chance", _SOME, part("by_chance")),
+]
+ROWS["unified"] = [
+    ("groups per factor", {}, whole),
+    *(
+        (f"{title} of {matrix}", {}, part(f"{matrix}_{name}"))
+        for matrix in MATRICES
+        for name, (title, _) in AGGREGATIONS.items()
+    ),
+]
 
 
 def turn(codes: np.ndarray, degrees: float) -> np.ndarray:
@@ -108,14 +140,17 @@ def models(name: str, perfect: np.ndarray) -> list[np.ndarray]:
     return found
 
 
-def compute() -> dict[str, dict[str, dict[str, list[float]]]]:
-    """Value and ceiling by score, line of the table and code."""
+def compute(known: dict[str, Any]) -> dict[str, dict[str, dict[str, list[float]]]]:
+    """Value and ceiling by score, line of the table and code; those ``known`` stay."""
     data = IdentityFactors(SIZES)
     grid = data.space.factors(np.arange(len(data.space)))
     perfect = (grid - grid.mean(axis=0)) / grid.std(axis=0)
     drawn = np.sort(np.random.default_rng(0).permutation(len(grid))[:SAMPLES])
     values: dict[str, dict[str, dict[str, list[float]]]] = {}
     for name, entry in METRICS.items():
+        if name in known:
+            values[name] = known[name]
+            continue
         values[name] = {label: {} for label, _, _ in ROWS[name]}
         for which in CODES:
             table = code(which, perfect)
@@ -266,10 +301,11 @@ def numbers(thing: Any) -> Any:
 
 def main() -> None:
     path = FOLDER / "values.json"
+    stored = numbers(json.loads(path.read_text(encoding="utf-8"))["scores"]) if path.exists() else {}
     if sys.argv[1:] == ["--draw"]:
-        values = numbers(json.loads(path.read_text(encoding="utf-8"))["scores"])
+        values = stored
     else:
-        values = compute()
+        values = compute(stored if sys.argv[1:] == ["--missing"] else {})
         about = {"sizes": SIZES, "samples": SAMPLES, "noise": NOISE, "angles": ANGLES}
         path.write_text(
             json.dumps({"codes": about, "scores": plain(values)}, indent=1, allow_nan=False) + "\n", encoding="utf-8"

@@ -24,6 +24,7 @@ data get blobs16
 data transitions mini-sprites --protocol lap --pairs 5000
 train beta-vae --data blobs16 --net mlp:width=16 --latents 3 --steps 10 --log-every 5 --out run
 evaluate run --metrics mig,dci --train 200 --test 50
+metrics lab --metrics mig --experiments copies --points 200 --out lab.html
 traverse run
 report run
 explore run --out explored --sample 100

@@ -10,7 +10,15 @@ from unbraid.errors import UsageError
 AT_HAND = [
     name for name in data.names() if name != "perturbed" and (data.entry(name).on_disk or not data.entry(name).files)
 ]
-LARGE = ("cars3d", "shapes3d", "smallnorb", "celeba")  # converted at first use, which takes minutes
+LARGE = (
+    "cars3d",
+    "shapes3d",
+    "smallnorb",
+    "celeba",
+    "falcor3d",
+    "isaac3d",
+    "chairs",
+)  # converted at first use, which takes minutes
 
 
 @pytest.fixture(scope="module", params=[name for name in AT_HAND if not name.startswith((*LARGE, "mpi3d"))])

@@ -13,6 +13,8 @@ from unbraid.metrics import METRICS, beta_vae, evaluate, factor_vae, has_no_fact
 QUICK = ["beta_vae", "factor_vae", "mig", "mcc", "gaussian_total_correlation", "r2"]
 SMALL = {"train": 200, "test": 100, "batch": 8}
 
+FROM_ARRAYS = ("codes", "sample", "train and test")
+
 
 def test_every_distinct_image_is_encoded_once():
     data = FactorPixels((3, 4, 5))
@@ -208,7 +210,9 @@ def test_measured_factors_are_scored_as_they_are_or_in_bins():
     assert float(scores["mcc"]) == pytest.approx(0.5)
     assert scores["mcc"].settings["samples"] == 100
     assert scores["mig"].settings["factor_bins"] == 10
-    assert set(scores) | set(scores.not_possible) == {e.name for e in METRICS.values() if e.needs != "models"}
+    assert set(scores) | set(scores.not_possible) == {
+        e.name for e in METRICS.values() if e.needs != "models" and e.usual
+    }
     assert {"beta_vae", "factor_vae"} <= set(scores.not_possible)
     with pytest.raises(KeyError, match="beta_vae is not possible: it chooses factor values itself"):
         scores["beta_vae"]
@@ -246,7 +250,7 @@ def test_a_part_is_scored_as_its_table_of_factors_is():
     whole = FactorPixels((4, 6))
     part = whole.part(slice(None, None, 2))
     scores = evaluate(identity, part, train=400, test=200)
-    sampled = [entry.name for entry in METRICS.values() if entry.needs not in ("interventions", "models")]
+    sampled = [entry.name for entry in METRICS.values() if entry.usual and entry.needs in FROM_ARRAYS]
     assert list(scores) == sampled
     rng = np.random.default_rng(0)
     index, later = part.sample_index(400, rng), part.sample_index(200, rng)

@@ -39,6 +39,7 @@ from unbraid.cli.listing import (
     list_scenarios,
     list_streams,
 )
+from unbraid.cli.metrics import metrics_lab
 from unbraid.cli.recursion import evolve_compare, evolve_status
 from unbraid.cli.report import report_command
 from unbraid.cli.robustness import robustness_adversarial, robustness_corruptions, robustness_noise
@@ -86,6 +87,7 @@ GROUPS = {
     "generalize": "Which factors models know outside their training images: run, report, table, show.",
     "invariance": "What bijective classifiers ignore: metamers, interpolate, planes, nuisance, theorem, report, toy.",
     "list": "What there is by name, plugins included: objectives, nets, data, metrics, measures and more.",
+    "metrics": "Scores themselves under test: lab.",
     "robustness": "What classifiers bear that training did not show: corruptions, noise, adversarial, attack.",
     "study": "Many runs as one experiment: run, status, report.",
     "transfer": "What biases buy outside the training domain: run, report, card, combine.",
@@ -116,6 +118,7 @@ def commands() -> Tree:
             "report": invariance_report,
             "toy": invariance_toy,
         },
+        "metrics": {"lab": metrics_lab},
         "report": report_command,
         "robustness": {
             "corruptions": robustness_corruptions,

@@ -43,8 +43,9 @@ def evaluate_command(
     codes: Annotated[Path | None, arg(metavar="PATH")] = None,
     metrics: str = "all",
     representation: Literal["mean", "sampled"] = "mean",
-    train: int = 10_000,
-    test: int = 5_000,
+    preset: Literal["fast", "study", "full"] = "study",
+    train: Annotated[int | None, arg(metavar="INT")] = None,
+    test: Annotated[int | None, arg(metavar="INT")] = None,
     points: Annotated[int | None, arg(metavar="INT")] = None,
     data: Annotated[str | None, arg(metavar="STR")] = None,
     seed: int = 0,
@@ -67,12 +68,16 @@ def evaluate_command(
             (unbraid list corruptions), several in a row joined by then ("fog:severity=3 then contrast:severity=2").
         severities: Severities of corruptions that do not say theirs (1 3 5 unless given).
         codes: Score codes from anywhere instead: an npz file with codes [n, d] and, for most scores, factors [n, K].
-        metrics: all, none, or names separated by commas (unbraid evaluate --metrics help lists them).
+        metrics: all (the usual ones), none, or names separated by commas, also beside all: all,med,unified
+            (unbraid evaluate --metrics help lists them).
         representation: The mean code, or one drawn from the posterior.
+        preset: How much is drawn: fast (2,000 and 1,000 points, 500 and 250 groups of 32 images, for a quick look),
+            study (10,000 and 5,000 points and groups, of 64 images, as Locatello et al., 2019), full (the study's, and
+            100,000 points for the scores that count). Numbers below win over it.
         train: Points that estimators are fitted on.
         test: Points that they are judged on.
-        points: Training groups of the two interventional scores, 64 images each and half as many again to test
-            (otherwise as many as train and test: the study's setting, which encodes nearly the whole data set).
+        points: Training groups of the interventional scores, and half as many again to test (otherwise those of the
+            preset; as many as train and test is the study's setting, which encodes nearly the whole data set).
         data: Data set to measure on (otherwise the one it was trained on).
         seed: Decides which points are drawn.
         again: Compute anew what was computed before.
@@ -93,7 +98,8 @@ def evaluate_command(
         check_folder(path, "run")
     check_data(data)
     spoiled, usual = _corruptions(corruptions, severities), measures is None and corruptions is None
-    asked = [] if measures is None and spoiled else _asked(measures, names, representation, train, test, points)
+    numbers = {"preset": preset, "train": train, "test": test, "points": points}
+    asked = [] if measures is None and spoiled else _asked(measures, names, representation, numbers)
     asked += spoiled
     results = [_evaluate_run(path, asked, usual, names, representation, data, seed, again, json) for path in runs]
     _compare(runs, asked, data, seed, results, json)
@@ -101,9 +107,7 @@ def evaluate_command(
         print(json_module.dumps(results if len(results) > 1 else results[0], allow_nan=False))
 
 
-def _asked(
-    measures: str | None, names: Any, representation: str, train: int, test: int, points: int | None
-) -> list[Measure]:
+def _asked(measures: str | None, names: Any, representation: str, numbers: Mapping[str, Any]) -> list[Measure]:
     """The measures to ask; the command's own options are settings of ``disentanglement``."""
     from unbraid import evaluation
     from unbraid.options import Named
@@ -113,7 +117,7 @@ def _asked(
     else:
         named = evaluation.read_measures(measures)
     metrics = ["all"] if names == "all" else [] if names == "none" else names
-    own = {"metrics": metrics, "representations": [representation], "train": train, "test": test, "points": points}
+    own = {"metrics": metrics, "representations": [representation], **numbers}
     chosen = []
     for entry in named:
         ours = evaluation.get(entry.name) is evaluation.Disentanglement
@@ -162,7 +166,7 @@ def _evaluate_run(
             raise UsageError(f"{path}: {run.objective.name} has no {scored[0]} codes; give --representation mean")
         representation = cast(Any, representation if representation in kinds else kinds[0])
         impossible = {} if names == "none" else impossible_metrics(names, dataset)
-        if names not in ("all", "none"):
+        if names not in ("all", "none") and "all" not in names:
             left = [name for name in names if METRICS[name].name not in impossible]
             allowed_metrics(left or names, dataset, representation, by_name=True)
     with _status(quiet) as clock:
@@ -205,7 +209,8 @@ def _evaluate_run(
             print_summary(summary)
         for kind, of_kind in coded.items():
             kind_heading = f"{kind} codes" if len(coded) > 1 else None
-            print_scores(of_kind, clock.seconds, kind_heading, impossible, dataset.factor_names)
+            on = dataset.factor_names, dataset.factor_sizes
+            print_scores(of_kind, clock.seconds, kind_heading, impossible, *on)
         for answer in others.values():
             (print_kept if answer.measure.name == "factors-under-corruption" else print_rows)(answer)
         if names == "all" and "disentanglement" in answers:

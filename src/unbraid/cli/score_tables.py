@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 __all__ = ["print_head", "print_kept", "print_metrics", "print_rows", "print_scores", "print_summary"]
 
+BESIDE = {"unfairness": ("accuracy", "by_chance"), "strong": ("plain", "gap"), "reduced": ("plain", "own", "others")}
+"""Parts without which a score misleads, printed below it."""
 ACROSS = 8
 """More numbers than these stand below each other."""
 
@@ -108,14 +110,16 @@ def print_scores(
     heading: str | None = None,
     not_possible: Mapping[str, str] | None = None,
     factors: Sequence[str] = (),
+    sizes: Sequence[int] | None = None,
 ) -> None:
     """Values, ceilings and how long each took (nothing for one that was read); below, what the numbers hide.
 
-    ``factors`` are the names behind the columns that settings number.
+    ``factors`` are the names behind the columns that settings number, ``sizes`` how many values they have on a grid.
     """
     from rich.console import Console
     from rich.table import Table
 
+    from unbraid.evaluation import title
     from unbraid.metrics import ABOVE, above_ceiling
 
     refused = dict(not_possible or {})
@@ -136,6 +140,8 @@ def print_scores(
         )
         if "live" in score.parts:
             table.add_row(f"  of its {score.parts['live_codes']} live codes", f"{score.parts['live']:.3f}", "-", "-")
+        for part in BESIDE.get(name, ()):
+            table.add_row(f"  {title(f'{name}_{part}')}", f"{score.parts[part]:.3f}", "-", "-")
     console = Console()
     console.print()
     if scores:
@@ -147,6 +153,30 @@ def print_scores(
     if any("live" in score.parts for score in scores.values()):
         console.print(_LIVE, markup=False, highlight=False)
     _print_bins(scores, factors)
+    if sizes is not None:
+        _print_bias(scores, factors, sizes)
+
+
+def _print_bias(scores: Mapping[str, Score], factors: Sequence[str], sizes: Sequence[int]) -> None:
+    """What a code that knows nothing seems to know, where something was counted."""
+    from rich.console import Console
+
+    from unbraid.metrics import counting_bias
+
+    counted = {n: s.settings for n, s in scores.items() if s.settings.get("bins") and s.settings.get("samples")}
+    for bins, samples in sorted({(one["bins"], one["samples"]) for one in counted.values()}):
+        names = [n for n, one in counted.items() if (one["bins"], one["samples"]) == (bins, samples)]
+        bias = counting_bias(sizes, samples, bins)
+        least, most = int(bias.argmin()), int(bias.argmax())
+        told = f"{bias[most]:.1%} of what there is to know of {factors[most]} ({sizes[most]} values)"
+        if least != most:
+            told = f"{bias[least]:.1%} of {factors[least]} ({sizes[least]} values) and {told}"
+        Console().print(
+            f"Counts are biased: of {samples:,} samples in {bins} bins a code that knows nothing seems to know about "
+            f"{told}; so for {', '.join(names)}.",
+            markup=False,
+            highlight=False,
+        )
 
 
 _LIVE = (

@@ -1,6 +1,7 @@
 """Factor spaces, data sets and streams of batches."""
 
 from unbraid.data.by_class import ByClassStream
+from unbraid.data.correlated import Correlated, PairLaw, correlated, named_pairs
 from unbraid.data.dataset import Card, Dataset, FactorDataset, ImageDataset, LabelledDataset, Recipe
 from unbraid.data.files.dsprites_file import compare_dsprites
 from unbraid.data.files.folder import from_folder
@@ -50,6 +51,7 @@ __all__ = [
     "Blobs",
     "ByClassStream",
     "Card",
+    "Correlated",
     "Dataset",
     "Entry",
     "FactorDataset",
@@ -65,6 +67,7 @@ __all__ = [
     "Indices",
     "LabelledDataset",
     "MiniSprites",
+    "PairLaw",
     "PairStream",
     "Part",
     "Perturbation",
@@ -91,6 +94,7 @@ __all__ = [
     "as_floats",
     "colored",
     "compare_dsprites",
+    "correlated",
     "counter_rng",
     "entry",
     "fold",
@@ -106,6 +110,7 @@ __all__ = [
     "linear_map",
     "load",
     "make_stream",
+    "named_pairs",
     "names",
     "noisy",
     "parse",

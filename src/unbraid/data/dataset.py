@@ -78,6 +78,8 @@ class Dataset(ABC):
     """Names of the classes; none where images have no labels."""
     side: Side | None = None
     """Of which split this is a side, or a part of one; ``None`` if of none."""
+    uniform: bool = True
+    """Whether all images are drawn alike; :meth:`sample_index` and :meth:`follow` say how otherwise."""
     has_transitions: bool = False
     """Whether it knows itself which images follow each other, as tracks do: see :meth:`draw_pairs`."""
 
@@ -148,6 +150,14 @@ class Dataset(ABC):
         if self.space is None:
             raise UsageError(f"{what} needs data on a full grid of factors, which {self.name!r} is not")
         return self.space
+
+    def need_uniform(self) -> None:
+        """Raise an error if images are drawn by a law over all of them, which some of them alone would not have."""
+        if not self.uniform:
+            raise UsageError(
+                f"{self.name!r} is drawn by a law over its whole grid, which a part of it or a side of a split would "
+                "lose; choose correlate= or a part"
+            )
 
     @property
     def has_pictures(self) -> bool:

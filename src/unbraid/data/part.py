@@ -106,6 +106,7 @@ class Part(Dataset):
     """
 
     def __init__(self, base: Dataset, index: Index | slice | Indices) -> None:
+        base.need_uniform()
         indices, side = _indices(index, len(base)), base.side
         self.within: Part | None = None
         """The side of a split that it is a part of."""

@@ -41,6 +41,8 @@ class Batch:
     """A second batch: the second image of each pair, or other draws."""
     partner_factors: np.ndarray | None = None
     """Factors of the partners, where a stream knows them."""
+    changed: np.ndarray | None = None
+    """Which factors differ between an image and its partner, bool ``[n, K]``."""
 
 
 class Stream(Protocol):

@@ -8,6 +8,7 @@ from unbraid.data.dataset import Dataset
 from unbraid.data.purpose import Purpose
 from unbraid.data.stream import Batch, IndependentStream, counter_rng, register_stream
 from unbraid.errors import UsageError
+from unbraid.labelling import Labels
 
 __all__ = ["FewLabelsStream", "TwoBatchStream"]
 
@@ -26,12 +27,20 @@ class TwoBatchStream(IndependentStream):
 class FewLabelsStream(IndependentStream):
     """Independent draws, and in ``partners`` as many from a fixed set of labelled images.
 
-    ``partner_factors`` of a batch are the factor values ``[n, K]`` of its partners. Which images are labelled follows
+    ``partner_factors`` of a batch are the factor values ``[n, K]`` of its partners as a ``labeller`` tells them
+    (:class:`unbraid.labelling.Labels`). Which images are labelled follows
     from ``label_seed`` alone, so that runs with other seeds share them; ``labelled`` holds their positions.
     """
 
     def __init__(
-        self, dataset: Dataset, batch_size: int, seed: int, *, labels: int = 1000, label_seed: int = 0
+        self,
+        dataset: Dataset,
+        batch_size: int,
+        seed: int,
+        *,
+        labels: int = 1000,
+        label_seed: int = 0,
+        labeller: str = "exact",
     ) -> None:
         super().__init__(dataset, batch_size, seed)
         if not dataset.has_factors or dataset.factor_sizes is None:
@@ -41,9 +50,11 @@ class FewLabelsStream(IndependentStream):
         self.labelled: np.ndarray = counter_rng(label_seed, 0, Purpose.LABELLED).choice(
             len(dataset), labels, replace=False
         )
+        labelling = Labels(labeller, dataset.factor_sizes, label_seed)
+        self.targets: np.ndarray = labelling.of(dataset.factors(self.labelled))
 
     def __call__(self, step: int) -> Batch:
         rng = counter_rng(self.seed, step, Purpose.SECOND)
-        index = self.labelled[rng.integers(len(self.labelled), size=self.batch_size)]
-        partners = self.dataset.images(index, rng)
-        return replace(super().__call__(step), partners=partners, partner_factors=self.dataset.factors(index))
+        rows = rng.integers(len(self.labelled), size=self.batch_size)
+        partners = self.dataset.images(self.labelled[rows], rng)
+        return replace(super().__call__(step), partners=partners, partner_factors=self.targets[rows])

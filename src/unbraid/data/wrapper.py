@@ -21,6 +21,7 @@ class Wrapper(Dataset):
         self.base = base
         self.space, self.shape, self.card, self.name = base.space, base.shape, base.card, base.name
         self.classes, self.has_transitions, self.side = base.classes, base.has_transitions, base.side
+        self.uniform = base.uniform
 
     def show(self, images: np.ndarray, index: np.ndarray, rng: np.random.Generator | None) -> np.ndarray:
         """What becomes of these images of the data set inside, which lie at these positions."""
@@ -94,6 +95,7 @@ class Subset(Dataset):
     def __init__(self, base: Dataset, space: SubSpace) -> None:
         if space.parent != base.space:
             raise UsageError(f"space is no part of the factor space of {base.name!r}; make it by data.subset(...)")
+        base.need_uniform()
         self.base, self.space = base, space
         self.shape, self.card, self.name, self.classes = base.shape, base.card, base.name, base.classes
 

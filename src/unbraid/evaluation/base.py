@@ -201,8 +201,17 @@ def read_measures(text: str) -> list[Named]:
 
 
 def settings_of(measure: Measure) -> dict[str, Any]:
-    """The settings as plain values, as they stand in the stored answer."""
-    return {field.name: _plain(getattr(measure, field.name)) for field in dataclasses.fields(measure)}
+    """The settings as plain values, as they stand in the stored answer.
+
+    A field that takes no part in comparisons is none: what it stands for is in the others. One that came later says by
+    ``metadata={"usual": ...}`` what it was before, and is left out then, so that earlier answers stay valid.
+    """
+    settings = {}
+    for field in dataclasses.fields(measure):
+        value = _plain(getattr(measure, field.name))
+        if field.compare and not ("usual" in field.metadata and value == _plain(field.metadata["usual"])):
+            settings[field.name] = value
+    return settings
 
 
 _LISTENER: ContextVar[Callable[[str], None] | None] = ContextVar("listener", default=None)

@@ -3,6 +3,9 @@
 from unbraid.metrics._encode import encoder_of
 from unbraid.metrics._evaluate import evaluate, score_codes
 from unbraid.metrics._kinds import targets as factor_columns
+from unbraid.metrics._lab import EXPERIMENTS, Experiment, Lab, lab
+from unbraid.metrics._merging import entanglement_of, groups_of, merges_of
+from unbraid.metrics._presets import PRESETS, Preset, PresetName, counting_bias, preset_named
 from unbraid.metrics._registry import METRICS, Metric, register
 from unbraid.metrics._score import Score, number_of, number_to_json
 from unbraid.metrics._scores import ABOVE, Scores, above_ceiling
@@ -26,54 +29,78 @@ from unbraid.metrics.infomec import infomec
 from unbraid.metrics.irs import irs
 from unbraid.metrics.jemmig import jemmig
 from unbraid.metrics.mcc import mcc
+from unbraid.metrics.med import med
 from unbraid.metrics.mig import mig
 from unbraid.metrics.mig_sup import mig_sup
 from unbraid.metrics.modularity import modularity
 from unbraid.metrics.r2 import r2
+from unbraid.metrics.reduced import reduced
 from unbraid.metrics.sap import sap
+from unbraid.metrics.strong import strong
 from unbraid.metrics.udr import udr
+from unbraid.metrics.unfairness import unfairness
+from unbraid.metrics.unified import AGGREGATIONS, MATRICES, unified
 from unbraid.registry import import_modules
 
 __all__ = [
     "ABOVE",
+    "AGGREGATIONS",
+    "EXPERIMENTS",
+    "MATRICES",
     "METRICS",
+    "PRESETS",
+    "Experiment",
+    "Lab",
     "Metric",
+    "Preset",
+    "PresetName",
     "Score",
     "Scores",
     "above_ceiling",
     "adapted",
     "allowed_metrics",
     "beta_vae",
+    "counting_bias",
     "dci",
     "dci_es",
     "dcimig",
     "disentanglement_score",
     "downstream",
     "encoder_of",
+    "entanglement_of",
     "evaluate",
     "explicitness",
     "factor_columns",
     "factor_vae",
     "gaussian_total_correlation",
+    "groups_of",
     "has_no_factors",
     "impossible_metrics",
     "infomec",
     "irs",
     "jemmig",
+    "lab",
     "mcc",
+    "med",
+    "merges_of",
     "mig",
     "mig_sup",
     "modularity",
     "number_of",
     "number_to_json",
     "pairwise_mutual_information",
+    "preset_named",
     "r2",
+    "reduced",
     "register",
     "sap",
     "score_codes",
     "scored_by",
+    "strong",
     "title_of",
     "udr",
+    "unfairness",
+    "unified",
     "wasserstein_correlation",
 ]
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from unbraid.errors import UsageError
+from unbraid.metrics._remember import remembered
 
 __all__ = ["Booster", "fit_booster"]
 
@@ -58,6 +59,7 @@ class Booster:
         return self.classes[_decide(self.decision_function(codes), len(self.classes))]
 
 
+@remembered(ignoring=("threads",))
 def fit_booster(
     codes: np.ndarray,
     labels: np.ndarray,

@@ -1,6 +1,7 @@
 """Score a model or a table of codes by many metrics at once."""
 
 import time
+import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from inspect import signature
 from typing import Any
@@ -19,20 +20,20 @@ from unbraid.metrics._encode import (
     encoder_of,
     is_stochastic,
 )
-from unbraid.metrics._interventions import draw_groups, draw_pairs
+from unbraid.metrics._interventions import Plan, Sampling
+from unbraid.metrics._presets import PresetName, preset_named
 from unbraid.metrics._registry import METRICS, Metric, Needs, choose
+from unbraid.metrics._remember import remembering
 from unbraid.metrics._score import Score, check_arrays, check_codes, check_kinds, generator
 from unbraid.metrics._scores import Scores
 from unbraid.metrics._source import PlainData, source_of, without_factors
-from unbraid.metrics.beta_vae import score_pairs
-from unbraid.metrics.factor_vae import score_groups
 
 __all__ = ["evaluate", "score_codes"]
 
 _Sample = tuple[np.ndarray, np.ndarray | None]
 _FROM_CODES: tuple[Needs, ...] = ("codes", "sample", "train and test")
-_PARTS = ("train", "test", "pairs", "groups")
-"""What images are drawn for: independent ones, BetaVAE's pairs, FactorVAE's groups."""
+_PARTS = ("train", "test", "beta_vae", "factor_vae", "counted", "strong", "unfairness")
+"""What images are drawn for: independent ones, interventional scores; a part's place decides its chance."""
 _SET_BY_CALLER = ("codes", "factors", "encode", "data", "test", "seed", "batch", "train", "plain")
 """Arguments of scores that the evaluation decides, so that they cannot be options of a single one."""
 
@@ -42,11 +43,13 @@ def evaluate(
     data: FactorData | MeasuredData | PlainData,
     metrics: str | Iterable[str] = "all",
     *,
+    preset: PresetName = "study",
     representation: Representation = "mean",
-    train: int = 10_000,
-    test: int = 5_000,
-    batch: int = 64,
+    train: int | None = None,
+    test: int | None = None,
+    batch: int | None = None,
     points: tuple[int, int] | None = None,
+    counted: int | None = None,
     use_kinds: bool = False,
     options: Mapping[str, Mapping[str, Any]] | None = None,
     seed: int = 0,
@@ -58,10 +61,13 @@ def evaluate(
     ``run_or_encode`` is a run, a torch module on floats ``[n, c, h, w]`` in [0, 1] (its ``encode`` if it has one), or a
     function from uint8 images ``[n, h, w, c]`` or from such floats to codes ``[n, d]``. All images are drawn first:
     ``train`` and ``test`` independent ones, and for the two interventional scores ``points`` groups (training and test;
-    by default as many as images) of ``batch`` images each, which is nearly all of the work: leave ``beta_vae`` and
-    ``factor_vae`` out for a quick look. Where images depend on chance, or codes do (``representation="sampled"``, one
-    draw from the posterior), every draw is encoded for itself, and ``batch_size`` takes part in deciding the draws.
-    Leaving a score out changes no other.
+    by default as many as images) of ``batch`` images each, which is nearly all of the work. How many these are is said
+    by ``preset``: ``study`` has the 10,000, 5,000 and 64 of the published study, ``fast`` 2,000 and 1,000 with 500 and
+    250 groups of 32 for a quick look, ``full`` the study's and ``counted=100_000`` images for those scores that count.
+    A number that is given wins over the preset's. Where images depend on chance, or codes do
+    (``representation="sampled"``, one draw from the posterior), every draw is encoded for itself, and ``batch_size``
+    takes part in deciding the draws. Leaving a score out changes no other. ``"all"`` are the usual ones; others come
+    when they are named: ``["all", "med"]``.
 
     ``use_kinds=True`` passes the kinds of the factors to the scores that use order; the default takes all factors as
     ordinal, as published numbers do. ``options`` holds more arguments by name of the score:
@@ -79,13 +85,20 @@ def evaluate(
     """
     if hasattr(run_or_encode, "check_data"):
         run_or_encode.check_data(data)  # a run knows on which split it was trained
+    usual = preset_named(preset)
+    train, test, batch, counted = (
+        getattr(usual, name) if given is None else given
+        for name, given in (("train", train), ("test", test), ("batch", batch), ("counted", counted))
+    )
+    points = usual.points if points is None else points
     chosen = choose(metrics, (*_FROM_CODES, "interventions"))
     _refuse_models(chosen)
     source = source_of(data)
     impossible = source.impossible(chosen)
     left = [entry for entry in chosen if entry.name not in impossible]
-    chosen = source.applicable(left or chosen, representation, by_name=metrics != "all")
-    extra = _check_options(options, chosen)
+    chosen = source.applicable(left or chosen, representation, by_name=not _has_all(metrics))
+    given = _check_options(options, chosen)
+    extra = {e.name: {**usual.options.get(e.name, {}), **given.get(e.name, {})} for e in chosen}
     if not chosen:
         return Scores()
     tested = source.space is not None or any(entry.needs == "train and test" for entry in chosen)
@@ -94,24 +107,24 @@ def evaluate(
         came = (train, test, batch) if tested else (train,)
         raise UsageError(f"{asked} must be at least 2, got {', '.join(map(str, came))}")
     encoder_of(run_or_encode, representation)  # refuse what cannot encode before anything is drawn
-    names = {entry.name for entry in chosen}
+    if counted is not None and counted < 2:
+        raise UsageError(f"counted must be at least 2, got {counted}")
     say = progress or (lambda _: None)
 
     rng = generator(seed)
-    learn, check = points or (train, test)
     drawn: dict[str, np.ndarray] = {"train": source.draw(train, rng)}
     if tested:
         drawn["test"] = source.draw(test, rng)
+    if counted is not None and any(entry.counts for entry in chosen):
+        drawn["counted"] = source.draw(counted, generator(seed))
     factors, varying = source.varying(drawn)
-    space = source.space
     # Each score draws from its own generator: leaving one out does not change the others.
-    pairs, groups = None, None
-    if space is not None and "beta_vae" in names:
-        pairs = draw_pairs(space, learn + check, batch, generator(seed))
-        drawn["pairs"] = pairs.index.reshape(-1)
-    if space is not None and "factor_vae" in names:
-        groups = draw_groups(space, learn + check, batch, train, generator(seed))
-        drawn["groups"] = np.concatenate([groups.plain, groups.index.reshape(-1)])
+    sampling = Sampling(train, test, batch, points)
+    plans: dict[str, Plan] = {}
+    for entry in chosen:
+        if source.space is not None and entry.plan is not None:
+            plans[entry.name] = entry.plan(source.space, sampling, seed=seed, **extra[entry.name])
+            drawn[entry.name] = plans[entry.name].index
 
     began = time.perf_counter()
     parts = _encode(run_or_encode, data, drawn, representation, seed, batch_size, say)
@@ -119,25 +132,21 @@ def evaluate(
 
     if len(varying) < len(source.names):
         about["factors"] = [source.names[k] for k in varying]
-    sample: _Sample = (parts["train"][:], factors.get("train"))
+    samples: dict[str, _Sample] = {part: (parts[part][:], factors.get(part)) for part in ("train", *factors)}
     held_out = (parts["test"][:], factors["test"]) if "test" in factors else None
     kinds = tuple(source.kinds[k] for k in varying) if use_kinds or source.by_class else None
 
     def score(entry: Metric) -> Score:
-        own = extra.get(entry.name, {})
-        if entry.name == "beta_vae":
-            assert pairs is not None
-            assert space is not None
-            settings: dict[str, Any] = {"rescale": False, **own}
-            return score_pairs(parts["pairs"], pairs, space, train=learn, seed=seed, **settings)
-        if entry.name == "factor_vae":
-            assert groups is not None
-            assert space is not None
-            settings = {"min_std": 0.05, "relative": False, **own}
-            return score_groups(parts["groups"], groups, space, train=learn, seed=seed, **settings)
-        return entry.score(*sample, test=held_out, kinds=kinds, seed=seed, options=own)
+        if entry.name in plans:
+            return plans[entry.name].score(parts[entry.name])
+        seen = samples["counted" if entry.counts and "counted" in samples else "train"]
+        return entry.score(*seen, test=held_out, kinds=kinds, seed=seed, options=extra[entry.name])
 
-    return _score_all(chosen, score, extra, impossible, say, about)
+    return _score_all(chosen, score, given, impossible, say, about)
+
+
+def _has_all(metrics: str | Iterable[str]) -> bool:
+    return metrics == "all" or (not isinstance(metrics, str) and "all" in metrics)
 
 
 def _score_all(
@@ -150,6 +159,21 @@ def _score_all(
 ) -> Scores:
     """Each score and how long it took. One that refuses the sample does not cost the others, unless none is left."""
     scores = Scores(not_possible=impossible)
+    with remembering():
+        _score_each(chosen, score, extra, scores, say, about)
+    if chosen and not scores:
+        raise UsageError("; ".join(f"{name}: {why}" for name, why in scores.not_possible.items()))
+    return scores
+
+
+def _score_each(
+    chosen: Sequence[Metric],
+    score: Callable[[Metric], Score],
+    extra: Mapping[str, Mapping[str, Any]],
+    scores: Scores,
+    say: Callable[[str], None],
+    about: Mapping[str, Any],
+) -> None:
     for entry in chosen:
         say(entry.name)
         began = time.perf_counter()
@@ -161,9 +185,6 @@ def _score_all(
             scores.not_possible[entry.name] = str(error)
         else:
             scores[entry.name] = found.with_settings(seconds=time.perf_counter() - began, **about)
-    if chosen and not scores:
-        raise UsageError("; ".join(f"{name}: {why}" for name, why in scores.not_possible.items()))
-    return scores
 
 
 def _encode(
@@ -180,11 +201,11 @@ def _encode(
         # Each part has a stream of chance of its own, so that no part depends on which others were asked for.
         return {
             part: encode_index(
-                encoder_of(run_or_encode, representation, (seed, _PARTS.index(part))),
+                encoder_of(run_or_encode, representation, (seed, _place(part))),
                 data,
                 index,
                 every_draw=True,
-                seed=(seed, _PARTS.index(part)),
+                seed=(seed, _place(part)),
                 batch_size=batch_size,
                 progress=say,
             )
@@ -194,6 +215,11 @@ def _encode(
     codes = encode_index(encoder_of(run_or_encode), data, index, batch_size=batch_size, progress=say)
     ends = np.cumsum([len(index) for index in drawn.values()])
     return {part: codes.part(slice(end - len(drawn[part]), end)) for part, end in zip(drawn, ends, strict=True)}
+
+
+def _place(part: str) -> int:
+    """The number of a part's stream of chance; that of an own interventional score comes from its name."""
+    return _PARTS.index(part) if part in _PARTS else len(_PARTS) + zlib.crc32(part.encode())
 
 
 def score_codes(
@@ -219,7 +245,7 @@ def score_codes(
         if entry.needs == "interventions":
             raise UsageError(f"{entry.name} draws its own images; call unbraid.metrics.{entry.name}(encode, data)")
     if factors is None:
-        chosen = without_factors(chosen, by_name=metrics != "all")
+        chosen = without_factors(chosen, by_name=not _has_all(metrics))
     sample: _Sample = (check_codes(codes), None)
     if factors is not None:
         sample = check_arrays(codes, factors, measured=True)

@@ -1,20 +1,69 @@
-"""The draws behind the two interventional scores: images that share one factor's value and differ in all others."""
+"""What interventional scores draw, which choose factor values: images that share one factor's value, and the like."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
-from unbraid.metrics._encode import Space
+from unbraid.metrics._encode import FactorData, Space, check_space, encode_index, encoder_of
+from unbraid.metrics._score import Score, check_seed
 
-__all__ = ["Groups", "Ideal", "Pairs", "Rows", "by_points", "draw_groups", "draw_pairs"]
+__all__ = [
+    "Groups",
+    "Ideal",
+    "Pairs",
+    "Plan",
+    "Rows",
+    "Sampling",
+    "by_points",
+    "carry_out",
+    "draw_groups",
+    "draw_pairs",
+]
 
 
 class Rows(Protocol):
     """Codes that are looked up by the rows asked for."""
 
     def __getitem__(self, rows: slice) -> np.ndarray: ...
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How much an interventional score may draw."""
+
+    train: int = 10_000
+    """Images to learn from."""
+    test: int = 5_000
+    """Images to judge on."""
+    batch: int = 64
+    """Images of a group."""
+    points: tuple[int, int] | None = None
+    """Groups to learn from and to judge on; without, as many as images."""
+
+    @property
+    def groups(self) -> tuple[int, int]:
+        return self.points or (self.train, self.test)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What an interventional score wants to see, and what it makes of it."""
+
+    index: np.ndarray
+    """Positions of images, in the order of the codes."""
+    score: Callable[[Rows], Score]
+    """From the codes of these positions to the score."""
+
+
+def carry_out(
+    plan: Callable[..., Plan], encode: Any, data: FactorData, sampling: Sampling, *, seed: int, **options: Any
+) -> Score:
+    """An interventional score for itself: plan, encode, score."""
+    space, encoder = check_space(data), encoder_of(encode)
+    made = plan(space, sampling, seed=check_seed(seed), **options)
+    return made.score(encode_index(encoder, data, made.index, seed=seed))
 
 
 @dataclass(frozen=True)

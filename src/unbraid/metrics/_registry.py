@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeVar, cast
 from numpy.typing import ArrayLike
 
 from unbraid.errors import UsageError
+from unbraid.metrics._interventions import Plan
 from unbraid.metrics._measured import cut, cuts_factors
 from unbraid.metrics._score import Score
 from unbraid.registry import Registry, summary
@@ -42,6 +43,12 @@ class Metric:
     higher_is_better: bool = True
     measured: bool = False
     """Whether it takes measured, continuous factors as they are; the others see them cut into bins."""
+    usual: bool = True
+    """Whether it is one of ``"all"``; the others are asked for by name."""
+    counts: bool = False
+    """Whether it counts and grows more exact with samples at little cost."""
+    plan: Callable[..., Plan] | None = None
+    """Of an interventional score: from a factor space and a :class:`Sampling` to what it wants to see."""
 
     def score(
         self,
@@ -78,7 +85,8 @@ class Metric:
 _ORDER = (
     *("beta_vae", "factor_vae", "mig", "dci", "sap", "modularity", "explicitness", "irs", "mcc"),
     *("disentanglement_score", "infomec", "dci_es", "mig_sup", "jemmig", "dcimig", "r2"),
-    *("gaussian_total_correlation", "wasserstein_correlation", "pairwise_mutual_information", "downstream", "udr"),
+    *("gaussian_total_correlation", "wasserstein_correlation", "pairwise_mutual_information", "downstream"),
+    *("unified", "med", "reduced", "strong", "unfairness", "udr"),
 )
 METRICS: Registry[Metric] = Registry("metric", first=_ORDER)
 """All scores by name, in the order of tables: those of the published studies first, those of one's own last."""
@@ -97,12 +105,18 @@ def register(
     parts: Mapping[str, str] | None = None,
     higher_is_better: bool = True,
     measured: bool = False,
+    usual: bool = True,
+    counts: bool = False,
+    plan: Callable[..., Plan] | None = None,
 ) -> Callable[[Function], Function]:
     """Decorator: make a function from codes (and factors) to a :class:`Score` or a number known as a metric.
 
     What it needs is read off its arguments unless it is said: ``codes`` alone, ``codes, factors``, or those with a
     second sample ``test=(codes, factors)``. It is also given ``seed`` and ``kinds`` (of the factors) if it takes them.
     Measured factors, which are floats, reach it as they are with ``measured``, and otherwise cut into bins.
+    A score that is not ``usual`` is computed when it is named, and not with ``"all"``; one that ``counts`` is given
+    more samples where a preset has them. An interventional one, a function of ``encode, data``, says by ``plan`` which
+    images it wants to see, so that all of them are encoded together.
     Without a ``title`` it is shown by its name; without ``about`` by the first paragraph of its docstring.
 
     >>> import numpy as np
@@ -132,6 +146,9 @@ def register(
                 parts=parts or {},
                 higher_is_better=higher_is_better,
                 measured=measured,
+                usual=usual,
+                counts=counts,
+                plan=plan,
             ),
             home=function,
         )
@@ -141,11 +158,15 @@ def register(
 
 
 def choose(names: str | Iterable[str], needs: Iterable[Needs]) -> list[Metric]:
-    """The entries asked for, in the order of the list; ``"all"`` are those that make do with ``needs``."""
+    """The entries asked for, in the order of the list.
+
+    ``"all"``, alone or among names, are the usual ones that make do with ``needs``.
+    """
     allowed = tuple(needs)
-    if names == "all":
-        return [entry for entry in METRICS.values() if entry.needs in allowed]
-    wanted = {METRICS[name].name for name in ([names] if isinstance(names, str) else names)}
+    asked = [names] if isinstance(names, str) else list(names)
+    wanted = {METRICS[name].name for name in asked if name != "all"}
+    usual = {entry.name for entry in METRICS.values() if entry.usual and entry.needs in allowed}
+    wanted |= usual if "all" in asked else set()
     return [entry for entry in METRICS.values() if entry.name in wanted]
 
 

@@ -1,18 +1,26 @@
 """BetaVAE score (Higgins et al., 2017)."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from unbraid.errors import UsageError
-from unbraid.metrics._encode import FactorData, Space, check_space, encode_index, encoder_of
-from unbraid.metrics._interventions import Ideal, Pairs, Rows, by_points, draw_pairs
+from unbraid.metrics._encode import FactorData, Space
+from unbraid.metrics._interventions import Ideal, Pairs, Plan, Rows, Sampling, by_points, carry_out, draw_pairs
 from unbraid.metrics._kinds import standardize
 from unbraid.metrics._logistic import SOLVER, fit_logistic, log_probabilities
 from unbraid.metrics._registry import UNIT, register
 from unbraid.metrics._score import Score, check_seed, generator
 
-__all__ = ["beta_vae", "score_pairs"]
+__all__ = ["beta_vae"]
+
+
+def _plan(space: Space, sampling: Sampling, *, rescale: bool = False, seed: int = 0) -> Plan:
+    learn, check = sampling.groups
+    pairs = draw_pairs(space, learn + check, sampling.batch, generator(seed))
+    score = partial(_score, pairs=pairs, space=space, train=learn, rescale=rescale, seed=seed)
+    return Plan(pairs.index.reshape(-1), score)
 
 
 @register(
@@ -22,6 +30,7 @@ __all__ = ["beta_vae", "score_pairs"]
     title="BetaVAE score",
     short="BetaVAE",
     about="which factor do pairs of images share, by logistic regression",
+    plan=_plan,
 )
 def beta_vae(
     encode: Any,
@@ -45,13 +54,10 @@ def beta_vae(
     """
     if min(batch, train, test) < 1:
         raise UsageError(f"batch, train and test must be at least 1, got {batch}, {train}, {test}")
-    space, encoder = check_space(data), encoder_of(encode)
-    pairs = draw_pairs(space, train + test, batch, generator(seed))
-    codes = encode_index(encoder, data, pairs.index.reshape(-1), seed=seed)
-    return score_pairs(codes, pairs, space, train=train, rescale=rescale, seed=seed)
+    return carry_out(_plan, encode, data, Sampling(train, test, batch), rescale=rescale, seed=seed)
 
 
-def score_pairs(codes: Rows, pairs: Pairs, space: Space, *, train: int, rescale: bool, seed: int) -> Score:
+def _score(codes: Rows, pairs: Pairs, space: Space, *, train: int, rescale: bool, seed: int) -> Score:
     """The score from the codes of ``pairs.index`` in its order, the first ``train`` points for training."""
     ideal = Ideal(space, pairs.index.reshape(-1))
     accuracy, per_factor = _accuracy(_differences(codes, pairs), pairs.shared, train, rescale)

@@ -10,7 +10,7 @@ from unbraid.metrics._boosting import fit_booster
 from unbraid.metrics._registry import UNIT, register
 from unbraid.metrics._score import Sample, Score, check_seed, split
 
-__all__ = ["BACKENDS", "dci", "dci_of"]
+__all__ = ["BACKENDS", "concentration", "dci", "dci_of", "weighted_mean"]
 
 BACKENDS = ("exact", "sklearn")
 """The compiled booster of this library, and scikit-learn's, which fits the same model and takes far longer."""
@@ -114,12 +114,17 @@ def dci_of(importance: ArrayLike) -> tuple[float, float, np.ndarray, np.ndarray]
     1.0 0.685
     """
     matrix = np.abs(np.asarray(importance, dtype=float))
-    per_code = _concentration(matrix)
-    per_factor = _concentration(matrix.T)
-    return _mean(per_code, matrix.sum(axis=1)), _mean(per_factor, matrix.sum(axis=0)), per_code, per_factor
+    per_code = concentration(matrix)
+    per_factor = concentration(matrix.T)
+    return (
+        weighted_mean(per_code, matrix.sum(axis=1)),
+        weighted_mean(per_factor, matrix.sum(axis=0)),
+        per_code,
+        per_factor,
+    )
 
 
-def _concentration(rows: np.ndarray) -> np.ndarray:
+def concentration(rows: np.ndarray) -> np.ndarray:
     """One minus the normalised entropy of every row; 0 for a row of zeros."""
     shares = rows + 1e-11
     shares = shares / shares.sum(axis=1, keepdims=True)
@@ -127,7 +132,7 @@ def _concentration(rows: np.ndarray) -> np.ndarray:
     return np.where(rows.any(axis=1), np.clip(1 - entropy, 0, 1), 0.0)
 
 
-def _mean(values: np.ndarray, weights: np.ndarray) -> float:
+def weighted_mean(values: np.ndarray, weights: np.ndarray) -> float:
     """Mean by weight; the plain mean if all weights are 0."""
     return float(np.average(values, weights=weights if weights.any() else None))
 

@@ -19,7 +19,13 @@ from unbraid.metrics._score import Score, check_arrays, check_seed
 __all__ = ["dcimig"]
 
 
-@register("dcimig", range=UNIT, title="DCIMIG", about="share of the factors' entropy in codes that serve one factor")
+@register(
+    "dcimig",
+    range=UNIT,
+    title="DCIMIG",
+    about="share of the factors' entropy in codes that serve one factor",
+    counts=True,
+)
 def dcimig(codes: ArrayLike, factors: ArrayLike, *, bins: int = 20, binning: Binning = "width", seed: int = 0) -> Score:
     """Share of the factors' entropy that is held by codes serving one factor.
 

@@ -1,16 +1,33 @@
 """FactorVAE score (Kim & Mnih, 2018)."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from unbraid.errors import UsageError
-from unbraid.metrics._encode import FactorData, Space, check_space, encode_index, encoder_of
-from unbraid.metrics._interventions import Groups, Ideal, Rows, by_points, draw_groups
+from unbraid.metrics._encode import FactorData, Space
+from unbraid.metrics._interventions import Groups, Ideal, Plan, Rows, Sampling, by_points, carry_out, draw_groups
 from unbraid.metrics._registry import UNIT, register
 from unbraid.metrics._score import Score, check_seed, generator
 
-__all__ = ["factor_vae", "score_groups"]
+__all__ = ["factor_vae"]
+
+
+def _plan(
+    space: Space,
+    sampling: Sampling,
+    *,
+    plain: int | None = None,
+    min_std: float = 0.05,
+    relative: bool = False,
+    seed: int = 0,
+) -> Plan:
+    learn, check = sampling.groups
+    alone = sampling.train if plain is None else plain
+    groups = draw_groups(space, learn + check, sampling.batch, alone, generator(seed))
+    score = partial(_score, groups=groups, space=space, train=learn, min_std=min_std, relative=relative, seed=seed)
+    return Plan(np.concatenate([groups.plain, groups.index.reshape(-1)]), score)
 
 
 @register(
@@ -20,6 +37,7 @@ __all__ = ["factor_vae", "score_groups"]
     title="FactorVAE score",
     short="FactorVAE",
     about="which factor does a group of images share, by the stillest code",
+    plan=_plan,
 )
 def factor_vae(
     encode: Any,
@@ -45,14 +63,11 @@ def factor_vae(
     """
     if min(batch, plain) < 2 or min(train, test) < 1:
         raise UsageError(f"batch and plain must be at least 2, train and test 1, got {batch}, {plain}, {train}, {test}")
-    space, encoder = check_space(data), encoder_of(encode)
-    groups = draw_groups(space, train + test, batch, plain, generator(seed))
-    index = np.concatenate([groups.plain, groups.index.reshape(-1)])
-    codes = encode_index(encoder, data, index, seed=seed)
-    return score_groups(codes, groups, space, train=train, min_std=min_std, relative=relative, seed=seed)
+    sampling, options = Sampling(train, test, batch), {"plain": plain, "min_std": min_std, "relative": relative}
+    return carry_out(_plan, encode, data, sampling, seed=seed, **options)
 
 
-def score_groups(
+def _score(
     codes: Rows, groups: Groups, space: Space, *, train: int, min_std: float, relative: bool, seed: int
 ) -> Score:
     """The score from the codes of ``groups.plain`` and then ``groups.index``; ``train`` points make the rule."""

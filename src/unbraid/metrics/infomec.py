@@ -23,6 +23,7 @@ MOST_VALUES = 500
     "infomec",
     range=UNIT,
     title="InfoMEC modularity",
+    counts=True,
     short="InfoM",
     about="modularity, compactness and explicitness as shares of information",
     parts={"infom": "InfoMEC modularity", "infoc": "InfoMEC compactness", "infoe": "InfoMEC explicitness"},

@@ -10,7 +10,7 @@ from unbraid.metrics._score import Score, check_arrays, check_seed
 __all__ = ["irs"]
 
 
-@register("irs", range=UNIT, title="IRS", about="does a code stay while other factors change")
+@register("irs", range=UNIT, title="IRS", about="does a code stay while other factors change", counts=True)
 def irs(
     codes: ArrayLike,
     factors: ArrayLike,

@@ -10,7 +10,7 @@ from unbraid.metrics._score import Score, check_arrays, check_seed
 __all__ = ["jemmig"]
 
 
-@register("jemmig", range=UNIT, title="JEMMIG", about="MIG that charges codes for what else they say")
+@register("jemmig", range=UNIT, title="JEMMIG", about="MIG that charges codes for what else they say", counts=True)
 def jemmig(codes: ArrayLike, factors: ArrayLike, *, bins: int = 20, binning: Binning = "width", seed: int = 0) -> Score:
     """MIG that also charges a factor's best code for what it says beyond the factor; higher is better.
 

@@ -19,7 +19,7 @@ from unbraid.metrics._score import Score, check_arrays, check_seed
 __all__ = ["mig"]
 
 
-@register("mig", range=UNIT, title="MIG", about="gap between the two codes that know most about a factor")
+@register("mig", range=UNIT, title="MIG", about="gap between the two codes that know most about a factor", counts=True)
 def mig(codes: ArrayLike, factors: ArrayLike, *, bins: int = 20, binning: Binning = "width", seed: int = 0) -> Score:
     """Mean over factors of the gap between the two codes that know most about it, in units of its entropy.
 

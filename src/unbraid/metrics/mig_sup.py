@@ -19,7 +19,9 @@ from unbraid.metrics._score import Score, check_arrays, check_seed
 __all__ = ["mig_sup"]
 
 
-@register("mig_sup", range=UNIT, title="MIG-sup", about="gap between the two factors a code knows most about")
+@register(
+    "mig_sup", range=UNIT, title="MIG-sup", about="gap between the two factors a code knows most about", counts=True
+)
 def mig_sup(
     codes: ArrayLike,
     factors: ArrayLike,

@@ -17,7 +17,7 @@ from unbraid.metrics._score import Score, check_arrays, check_seed
 __all__ = ["modularity", "modularity_of"]
 
 
-@register("modularity", range=UNIT, title="Modularity", about="does a code inform about one factor only")
+@register("modularity", range=UNIT, title="Modularity", about="does a code inform about one factor only", counts=True)
 def modularity(
     codes: ArrayLike,
     factors: ArrayLike,

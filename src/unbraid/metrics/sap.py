@@ -8,10 +8,11 @@ from numpy.typing import ArrayLike
 from unbraid.metrics._discrete import relabel, top_two
 from unbraid.metrics._kinds import correlations, never_alone, perfect_code, standardize
 from unbraid.metrics._registry import UNIT, register
+from unbraid.metrics._remember import remembered
 from unbraid.metrics._score import Sample, Score, check_arrays, check_kinds, check_seed, split
 from unbraid.metrics._svm import Feature, predict
 
-__all__ = ["sap"]
+__all__ = ["accuracies", "sap"]
 
 
 @register("sap", range=UNIT, title="SAP", about="gap between the two codes that best predict a factor")
@@ -46,10 +47,10 @@ def sap(
         counts = {"samples": len(codes)}
     else:
         train, held_out = split(codes, factors, test=test, seed=seed)
-        table = _accuracies(train, held_out, c, rescale)
+        table = accuracies(train, held_out, c, rescale)
         n = len(train[0])
         ideal = perfect_code(np.concatenate([train[1], held_out[1]]))
-        best = _accuracies((ideal[:n], train[1]), (ideal[n:], held_out[1]), c, rescale=False)
+        best = accuracies((ideal[:n], train[1]), (ideal[n:], held_out[1]), c, False)
         counts = {"train": n, "test": len(held_out[0])}
     top, second = top_two(table)
     return Score(
@@ -69,7 +70,8 @@ def sap(
     )
 
 
-def _accuracies(train: Sample, test: Sample, c: float, rescale: bool) -> np.ndarray:
+@remembered()
+def accuracies(train: Sample, test: Sample, c: float, rescale: bool) -> np.ndarray:
     """Test accuracy of each factor from each code: ``[max(d, 2), K]``."""
     codes, held_out = never_alone(train[0]), never_alone(test[0])
     if rescale:

@@ -28,7 +28,16 @@ from unbraid.objectives.checks import check_not_negative, check_positive
 from unbraid.objectives.classifier import Classifier
 from unbraid.objectives.dip_vae import DIPVAEI, DIPVAEII, DIPObjective, batch_covariance
 from unbraid.objectives.factor_vae import FactorVAE, discriminator_terms, log_ratio, permute_dims
-from unbraid.objectives.few_labels import FewLabels, S2BetaTCVAE, S2BetaVAE, label_loss
+from unbraid.objectives.few_labels import (
+    S2DIPVAEI,
+    S2DIPVAEII,
+    FewLabels,
+    S2BetaTCVAE,
+    S2BetaVAE,
+    S2FactorVAE,
+    S2Supervised,
+    label_loss,
+)
 from unbraid.objectives.firevnet import FiRevNetObjective
 from unbraid.objectives.full_covariance import FullBetaVAE
 from unbraid.objectives.ice import ICE, label_entropy, reverse_gradient
@@ -62,6 +71,8 @@ __all__ = [
     "ICE",
     "PCL",
     "PMVAE",
+    "S2DIPVAEI",
+    "S2DIPVAEII",
     "VAE",
     "AdaGVAE",
     "AdaMLVAE",
@@ -88,6 +99,8 @@ __all__ = [
     "Regressor",
     "S2BetaTCVAE",
     "S2BetaVAE",
+    "S2FactorVAE",
+    "S2Supervised",
     "SlowFlow",
     "SlowVAE",
     "Supervised",

@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from unbraid.errors import UsageError
+from unbraid.errors import UsageError, unknown_name
+from unbraid.labelling import Labels
 from unbraid.objectives.autoencoder import VAEObjective
 from unbraid.objectives.base import Inputs, Problem, Terms, register
 from unbraid.objectives.beta_tcvae import BetaTCVAE
 from unbraid.objectives.checks import check_not_negative, check_positive
+from unbraid.objectives.dip_vae import DIPVAEI, DIPVAEII
+from unbraid.objectives.factor_vae import FactorVAE
 from unbraid.objectives.titles import KL, NLL
 from unbraid.objectives.vae import BetaVAE
 from unbraid.options import Named
@@ -20,17 +23,41 @@ if TYPE_CHECKING:
 
     from unbraid.nets import Autoencoder, Gaussian
 
-__all__ = ["FewLabels", "S2BetaTCVAE", "S2BetaVAE", "label_loss"]
+__all__ = [
+    "S2DIPVAEI",
+    "S2DIPVAEII",
+    "FewLabels",
+    "S2BetaTCVAE",
+    "S2BetaVAE",
+    "S2FactorVAE",
+    "S2Supervised",
+    "label_loss",
+]
 
 
-def label_loss(mean: Tensor, factors: Tensor, sizes: Tensor) -> Tensor:
-    """Cross-entropy between sigmoid(mean_k) and v_k / size_k, summed over the batch and its K factors.
+LOSSES = ("xent", "l2", "cov")
+"""What is asked of the tied latents."""
+SCHEDULES = ("fixed", "anneal", "fine-tune")
+"""How the weight of the labels grows."""
 
-    The first K latents are tied to the K factors; the others stay free.
+
+def label_loss(mean: Tensor, factors: Tensor, sizes: Tensor, kind: str = "xent") -> Tensor:
+    """How far the first K latents ``mean [n, d]`` are from the K labels ``factors [n, K]``; the others stay free.
+
+    ``xent``: cross-entropy between sigmoid(mean_k) and v_k / size_k, summed over the batch and its factors. ``l2``:
+    squared distance of the same two, summed. ``cov``: squared covariances over the batch of each tied latent with every
+    label but its own, which asks that no other factor be followed.
     """
     from torch.nn.functional import binary_cross_entropy_with_logits
 
-    return binary_cross_entropy_with_logits(mean[:, : len(sizes)], factors / sizes, reduction="sum")
+    tied = mean[:, : len(sizes)]
+    if kind == "l2":
+        return (tied.sigmoid() - factors / sizes).square().sum()
+    if kind == "cov":
+        labels = factors.to(tied.dtype)
+        covariance = (tied - tied.mean(0)).T @ (labels - labels.mean(0)) / len(tied)
+        return (covariance - covariance.diagonal().diag()).square().sum()
+    return binary_cross_entropy_with_logits(tied, factors / sizes, reduction="sum")
 
 
 @dataclass(frozen=True)
@@ -48,23 +75,50 @@ class FewLabels(VAEObjective):
     labels: int = 1000
     """How many images have their factors known; as many as there are images is full supervision."""
     label_seed: int = 0
-    """Decides which images those are."""
+    """Decides which images those are, and what a labeller draws."""
+    labeller: str = "exact"
+    """What the labels are like: exact, binned:bins=5 (coarse), noisy:p=0.1 (wrong now and then), permuted (numbered in
+    another order), partial:factors=2 (of some factors only)."""
+    label_loss: str = "xent"
+    """xent (cross-entropy), l2 (squared distance), cov (no covariance with the labels of other factors)."""
+    schedule: str = "fixed"
+    """Weight of the labels: fixed, anneal (grows to its whole from step 0 to label_steps), fine-tune (0 up to
+    label_steps, then whole)."""
+    label_steps: int = 0
+    """Steps of the schedule."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_not_negative(self, "gamma_sup", "label_seed")
+        check_not_negative(self, "gamma_sup", "label_seed", "label_steps")
         check_positive(self, "labels")
+        for option, known in (("label_loss", LOSSES), ("schedule", SCHEDULES)):
+            if getattr(self, option) not in known:
+                raise unknown_name(option, getattr(self, option), known)
+        if self.schedule != "fixed" and not self.label_steps:
+            raise UsageError(f"schedule {self.schedule!r} needs label_steps, the step at which it ends")
 
     @property
     def needs(self) -> Named:  # type: ignore[override]
-        return Named("few-labels", {"labels": self.labels, "label_seed": self.label_seed})
+        exact = {} if self.labeller == "exact" else {"labeller": self.labeller}
+        return Named("few-labels", {"labels": self.labels, "label_seed": self.label_seed, **exact})
+
+    def label_weight(self, step: int) -> float:
+        """The weight of the labels at a step.
+
+        >>> S2BetaVAE(schedule="anneal", label_steps=100, gamma_sup=10.0).label_weight(50)
+        5.0
+        """
+        if self.schedule == "anneal":
+            return self.gamma_sup * min(1.0, step / self.label_steps)
+        return self.gamma_sup * float(self.schedule == "fixed" or step > self.label_steps)
 
     def build(self, problem: Problem, generator: torch.Generator) -> Autoencoder:
         if problem.factor_sizes is None:
             raise UsageError(f"objective {self.name!r} needs data with known factors; see `unbraid data list`")
-        if self.latents < len(problem.factor_sizes):
+        labelled = len(Labels(self.labeller, problem.factor_sizes, self.label_seed).sizes)
+        if self.latents < labelled:
             raise UsageError(
-                f"latents must be at least the number of factors, {len(problem.factor_sizes)}, got {self.latents}: "
+                f"latents must be at least the number of factors, {labelled}, got {self.latents}: "
                 "every factor has its own latent"
             )
         return super().build(problem, generator)
@@ -73,9 +127,11 @@ class FewLabels(VAEObjective):
         if inputs.partners is None or inputs.partner_factors is None:
             raise UsageError(f"objective {self.name!r} needs a stream of labelled images (partners, partner_factors)")
         mean = self.posterior(model, inputs.partners).mean
-        loss = label_loss(mean, inputs.partner_factors, mean.new_tensor(model.problem.factor_sizes or ()))
+        sizes = Labels(self.labeller, model.problem.factor_sizes or (), self.label_seed).sizes
+        loss = label_loss(mean, inputs.partner_factors, mean.new_tensor(sizes), self.label_loss)
         added = super().regulariser(model, inputs, posterior, sample, step)
-        return Terms({**added.terms, "supervised": self.gamma_sup * loss}, {**added.watched, "label_loss": loss})
+        told = {**added.watched, "label_loss": loss}
+        return Terms({**added.terms, "supervised": self.label_weight(step) * loss}, told)
 
 
 @register("s2-beta-vae")
@@ -94,3 +150,58 @@ class S2BetaTCVAE(FewLabels, BetaTCVAE):
 
     title = "S2-β-TCVAE"
     formula = f"{NLL} + {KL} + ({{beta}} − 1) · TC(z) + {{gamma_sup}} · loss of {{labels}} labelled images"
+
+
+@register("s2-factor-vae")
+@dataclass(frozen=True)
+class S2FactorVAE(FewLabels, FactorVAE):  # type: ignore[misc]
+    """FactorVAE that also learns the factors of a few labelled images (Locatello et al., 2020)."""
+
+    title = "S2-FactorVAE"
+    formula = f"{NLL} + {KL} + {{gamma}} · TC(z) + {{gamma_sup}} · loss of {{labels}} labelled images"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.second_batch:
+            raise UsageError("second_batch needs the batch in which the labelled images come; leave it out")
+
+
+@register("s2-dip-vae-i")
+@dataclass(frozen=True)
+class S2DIPVAEI(FewLabels, DIPVAEI):
+    """DIP-VAE-I that also learns the factors of a few labelled images (Locatello et al., 2020)."""
+
+    title = "S2-DIP-VAE-I"
+    formula = "DIP-VAE-I with λ = {lambda_od}, + {gamma_sup} · loss of {labels} labelled images"
+
+
+@register("s2-dip-vae-ii")
+@dataclass(frozen=True)
+class S2DIPVAEII(FewLabels, DIPVAEII):
+    """DIP-VAE-II that also learns the factors of a few labelled images (Locatello et al., 2020)."""
+
+    title = "S2-DIP-VAE-II"
+    formula = "DIP-VAE-II with λ = {lambda_od}, + {gamma_sup} · loss of {labels} labelled images"
+
+
+@register("s2-supervised")
+@dataclass(frozen=True)
+class S2Supervised(FewLabels):
+    """The baseline that learns from the labelled images alone; a decoder looks at the codes and teaches them nothing.
+
+    Codes are means: the head of variances gets no gradient.
+    """
+
+    title = "Labels alone"
+    formula = "{gamma_sup} · loss of {labels} labelled images; −log p(x|μ) for the decoder alone"
+    representations = ("mean",)
+
+    def terms(self, model: Autoencoder, inputs: Inputs, posterior: Gaussian, sample: Tensor, step: int) -> Terms:
+        return super().terms(model, inputs, posterior, posterior.mean.detach(), step)
+
+    def penalty(self, posterior: Gaussian, sample: Tensor, step: int) -> Terms:
+        return Terms({"penalty": sample.new_zeros(())})
+
+    def describe(self, model: Autoencoder, images: Tensor, noise: torch.Generator) -> dict[str, Tensor]:
+        mean = self.encode(model, images)
+        return {"reconstruction": self.reconstruction(model.decoder(mean), images)}

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from unbraid.report.invariance_page import Looked as Looked
     from unbraid.report.invariance_page import invariance_report as invariance_report
     from unbraid.report.matrix import save_matrices as save_matrices
+    from unbraid.report.metric_lab import lab_report as lab_report
     from unbraid.report.sheet import contact_sheet as contact_sheet
     from unbraid.report.split_picture import draw_split as draw_split
     from unbraid.report.transitions import draw_dependence as draw_dependence
@@ -45,6 +46,7 @@ _HOMES = {
     "film": "transitions",
     "interpolation_sheet": "invariance",
     "invariance_report": "invariance_page",
+    "lab_report": "metric_lab",
     "metamer_sheet": "invariance",
     "pair_sheet": "transitions",
     "save_animation": "traversal",

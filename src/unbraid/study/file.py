@@ -305,7 +305,7 @@ def _measures(table: Mapping[str, Any], source: str) -> tuple[Evaluation, ...]:
 def _usual(given: dict[str, Any], source: str) -> tuple[Evaluation, ...]:
     """The short form [evaluation]: settings of the usual measures in one table."""
     counts = ("train", "test", "points", "batches", "images", "seed")
-    check_keys(given, ("metrics", "representations", "options", "downstream", *counts), source, "evaluation.")
+    check_keys(given, ("preset", "metrics", "representations", "options", "downstream", *counts), source, "evaluation.")
     for key in counts:
         if key in given:
             whole(given[key], source, f"evaluation.{key}", least=0)

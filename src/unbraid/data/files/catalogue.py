@@ -52,6 +52,7 @@ _NORB = "https://cs.nyu.edu/~ylclab/data/norb-v1.0-small/"
 _MPI3D = "https://huggingface.co/datasets/waleedgondal/mpi3d/resolve/main/"
 _GONDAL = "Gondal et al., On the Transfer of Inductive Bias from Simulation to the Real World, NeurIPS 2019"
 _MPI3D_HOME = "https://github.com/rr-learning/disentanglement_dataset"
+_NIE = "Nie et al., Semi-Supervised StyleGAN for Disentanglement Learning, ICML 2020"
 _LIBSVM = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/multiclass/"
 
 SOURCES: dict[str, Source] = {
@@ -300,6 +301,30 @@ SOURCES: dict[str, Source] = {
         "Liu, Luo, Wang and Tang, Deep Learning Face Attributes in the Wild, ICCV 2015",
         (RemoteFile("celeba/img_align_celeba", ()), RemoteFile("celeba/list_attr_celeba.txt", ())),
         note="accept the terms there, download img_align_celeba.zip and list_attr_celeba.txt, and unpack the zip",
+    ),
+    "falcor3d": Source(
+        "Falcor3D, rendered interiors",
+        "https://github.com/NVlabs/High-res-disentanglement-datasets",
+        "CC BY 4.0 (see the home page)",
+        _NIE,
+        (RemoteFile("falcor3d/images", ()),),
+        note="download the archive of 128 pixels and unpack its numbered images there",
+    ),
+    "isaac3d": Source(
+        "Isaac3D, a rendered robot arm",
+        "https://github.com/NVlabs/High-res-disentanglement-datasets",
+        "CC BY 4.0 (see the home page)",
+        _NIE,
+        (RemoteFile("isaac3d/images", ()),),
+        note="download the archive of 128 pixels and unpack its numbered images there",
+    ),
+    "chairs": Source(
+        "Rendered chairs",
+        "https://www.di.ens.fr/willow/research/seeing3Dchairs/",
+        "see the home page",
+        "Aubry, Maturana, Efros, Russell and Sivic, Seeing 3D Chairs, CVPR 2014",
+        (RemoteFile("chairs/rendered_chairs", ()),),
+        note="download rendered_chairs.tar and unpack it there",
     ),
 }
 

@@ -51,7 +51,9 @@ class PairStream:
         rng = counter_rng(self.seed, step, Purpose.PAIRS)
         index, second = self._positions(self.batch_size, rng)
         images, partners = self.dataset.pairs_at(index, second, rng)
-        return Batch(images, index=index, factors=self._factors(index), partners=partners)
+        factors, other = self._factors(index), self._factors(second)
+        changed = None if factors is None or other is None else factors != other
+        return Batch(images, index=index, factors=factors, partners=partners, changed=changed)
 
     def _positions(self, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         if self.protocol is None:
@@ -119,7 +121,7 @@ def _walks(dataset: Dataset, law: Protocol, n: int, length: int, rng: np.random.
 
     In a part of a grid these are the walks on the whole grid that never leave the part.
     """
-    if dataset.space is not None:
+    if dataset.space is not None and dataset.uniform:
         rows = [law.space.sample(n, rng)]
         while len(rows) < length:
             rows.append(law.step(rows[-1], rng))

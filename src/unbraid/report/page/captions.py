@@ -10,6 +10,18 @@ def _text(words: str) -> str:
 
 
 RUN = {
+    "crossed": _text(
+        """A score is a matrix of latents by factors and what is made of it. Rows are three matrices (importance of
+        boosted trees, information, accuracy of one latent), columns five aggregations; DCI, MIG, modularity and
+        SAP are five of the fifteen cells. Look for whether a row or a column is of one shade: then the other choice
+        matters less."""
+    ),
+    "merging": _text(
+        """With the entries of a matrix from a threshold on as links, how many separate groups of latents and factors
+        are there? Best is one per factor down to zero. In the trees factors begin at their strongest entry and join
+        where they come to share latents: the further right, the less they are entangled; lines that reach the edge
+        never meet."""
+    ),
     "curves": _text(
         """Each point is a mean over the steps since the last one. Look for curves that have become flat: a loss still
         falling at the right edge means that more steps would change the model. A KL that stays near zero means that

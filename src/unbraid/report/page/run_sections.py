@@ -17,6 +17,7 @@ from unbraid.report.page.folder import SPLIT, Gap, History
 from unbraid.report.page.latents import active_latents, information, matching, reconstructions, traversals
 from unbraid.report.page.markup import Html, Section, command, figure, note, section, tag, terms, words
 from unbraid.report.page.measures import measures_section
+from unbraid.report.page.merging import merging_section
 from unbraid.report.page.model import Look
 from unbraid.report.page.predictions import predictions
 from unbraid.report.page.scores import scores_section
@@ -46,6 +47,7 @@ def run_sections(look: Look) -> list[Section]:
         information(look),
         matching(look),
         scores_section(look),
+        merging_section(look),
         corrupted_section(look.answers),
         measures_section(look.answers, look.folder.step),
         _configuration(look),

@@ -38,7 +38,7 @@ def _rows(name: str, score: Score) -> list[list[Html]]:
     entry = METRICS.get(name)
     if isinstance(live := score.parts.get("live"), int | float):
         rows.append(_row(name, float(live), math.nan, f"{title(name)}, live codes only ({score.parts['live_codes']})"))
-    for key, heading in {} if entry is None else entry.parts.items():
+    for key, heading in {} if entry is None or name == "unified" else entry.parts.items():  # they have a section
         value = score.parts.get(key)
         if isinstance(value, int | float) and heading != entry.title:
             ceiling = score.parts.get(f"{key}_ceiling", entry.range[1])

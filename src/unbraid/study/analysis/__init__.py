@@ -56,6 +56,7 @@ from unbraid.study.analysis.seeds import (
     without_seeds,
 )
 from unbraid.study.analysis.transfer_trials import plot_transfer_trials, transfer_trials
+from unbraid.study.analysis.unified import adjusted, matrix_or_aggregation
 from unbraid.study.analysis.variance_explained import plot_variance_explained, variance_explained
 
 __all__ = [
@@ -72,6 +73,7 @@ __all__ = [
     "Below",
     "Condition",
     "Finding",
+    "adjusted",
     "answer_all",
     "correlation_of_codes",
     "correlation_pairs",
@@ -84,6 +86,7 @@ __all__ = [
     "judge_control",
     "judge_findings",
     "markdown_scores",
+    "matrix_or_aggregation",
     "mean_ranks",
     "measured_means",
     "method_scores",

@@ -1,0 +1,142 @@
+"""Labellers, losses of labels and the methods that learn from few."""
+
+import numpy as np
+import pytest
+import torch
+
+import unbraid
+from unbraid.data import FewLabelsStream
+from unbraid.errors import UsageError
+from unbraid.labelling import Labels
+from unbraid.objectives import (
+    BetaVAE,
+    Inputs,
+    Problem,
+    S2BetaVAE,
+    S2FactorVAE,
+    S2Supervised,
+    label_loss,
+)
+
+SMALL = {"net": "mlp:width=32", "latents": 3, "labels": 50}
+
+
+@pytest.mark.parametrize(
+    ("size", "counts"),
+    [(6, [2, 1, 1, 1, 1]), (32, [7, 6, 7, 6, 6]), (183, [37, 37, 36, 37, 36]), (5, [1] * 5), (3, [1] * 3)],
+)
+def test_bins_hold_so_many_values(size, counts):
+    # min(floor(v / (size / 5)), 4); 6 values become 0 0 1 2 3 4.
+    labels = Labels("binned:bins=5", (size,))
+    found = labels.of(np.arange(size)[:, None]).ravel()
+    assert np.bincount(found).tolist() == counts
+    assert labels.sizes == (min(size, 5),)
+
+
+@pytest.mark.parametrize(("size", "changed"), [(3, 0.0667), (6, 0.0833), (40, 0.0975)])
+def test_noisy_labels_are_wrong_as_often_as_redrawing_says(size, changed):
+    # p (1 - 1/s) with p = .1.
+    factors = np.random.default_rng(0).integers(size, size=(200_000, 1))
+    found = Labels("noisy:p=0.1", (size,), 3).of(factors)
+    assert (found != factors).mean() == pytest.approx(changed, abs=0.0025)
+    assert (Labels("noisy:p=0.1", (size,), 3).of(factors) == found).all()
+
+
+def test_permuted_labels_are_another_numbering_and_partial_ones_some_of_the_factors():
+    factors = np.random.default_rng(0).integers((4, 7), size=(500, 2))
+    found = Labels("permuted", (4, 7), 1).of(factors)
+    for k, size in enumerate((4, 7)):
+        assert sorted(np.bincount(found[:, k])) == sorted(np.bincount(factors[:, k]))
+        assert len({(a, b) for a, b in zip(factors[:, k], found[:, k], strict=True)}) == size
+    some = Labels("partial:factors=2", (4, 7, 5, 3), 5)
+    wide = np.random.default_rng(0).integers((4, 7, 5, 3), size=(20, 4))
+    np.testing.assert_array_equal(some.of(wide), wide[:, list(some.columns)])
+    assert len(set(some.columns)) == 2
+    assert some.sizes == tuple((4, 7, 5, 3)[k] for k in some.columns)
+    assert len({Labels("partial:factors=2", (4, 7, 5, 3), seed).columns for seed in range(30)}) > 6  # of twelve
+
+
+def test_labellers_that_are_none_are_refused():
+    for text, words in (
+        ("nosy", "did you mean 'noisy'"),
+        ("noisy:q=1", "unknown option of labeller"),
+        ("noisy:p=2", "must lie in"),
+        ("binned:bins=1", "from 2 on"),
+        ("partial:factors=3", r"1\.\.2"),
+    ):
+        with pytest.raises(UsageError, match=words):
+            Labels(text, (4, 7))
+
+
+def test_the_stream_hands_out_what_the_labeller_says(dots):
+    stream = FewLabelsStream(dots, 64, 0, labels=40, labeller="noisy:p=0.5")
+    exact = FewLabelsStream(dots, 64, 0, labels=40)
+    assert (stream.labelled == exact.labelled).all()
+    assert (stream(3).partners == exact(3).partners).all()
+    wrong = stream(3).partner_factors != exact(3).partner_factors
+    assert 0.2 < wrong.mean() < 0.7
+    assert (
+        stream(3).partner_factors == FewLabelsStream(dots, 64, 0, labels=40, labeller="noisy:p=0.5")(3).partner_factors
+    ).all()
+
+
+def test_losses_in_closed_form():
+    mean, factors = torch.zeros(7, 3), torch.randint(0, 4, (7, 2))
+    sizes = torch.tensor([4, 4])
+    # sigmoid(0) = 1/2: n K ln 2 whatever the labels.
+    assert float(label_loss(mean, factors, sizes)) == pytest.approx(14 * np.log(2), rel=1e-6)
+    # Targets of l2 are y / s; a mean whose sigmoid is that has none left.
+    target = torch.tensor([[1.0, 2.0]])
+    assert float(label_loss(torch.logit(target / sizes), target, sizes, "l2")) == pytest.approx(0, abs=1e-12)
+    # (00, 10, 01, 11) against swapped labels: both off-diagonal covariances are 1/4, squared and added 1/8.
+    codes = torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    assert float(label_loss(codes, codes.flip(1), torch.tensor([2, 2]), "cov")) == pytest.approx(0.125)
+    assert float(label_loss(codes, codes, torch.tensor([2, 2]), "cov")) == pytest.approx(0)
+
+
+@pytest.mark.parametrize(("size", "floor"), [(2, 0.346574), (3, 0.424343), (6, 0.477883), (40, 0.499305)])
+def test_the_floor_of_the_cross_entropy_is_the_entropy_of_its_targets(size, floor):
+    values = torch.arange(size, dtype=torch.float64)[:, None]
+    best = torch.logit((values / size).clamp(1e-12, 1))
+    found = label_loss(best, values, torch.tensor([size], dtype=torch.float64)) / size
+    assert float(found) == pytest.approx(floor, abs=1e-6)
+
+
+def test_schedules_begin_and_end_where_they_say():
+    tuned = S2BetaVAE(schedule="fine-tune", label_steps=10, gamma_sup=7.0)
+    assert [tuned.label_weight(step) for step in (0, 10, 11)] == [0, 0, 7]
+    rising = S2BetaVAE(schedule="anneal", label_steps=10, gamma_sup=7.0)
+    assert [rising.label_weight(step) for step in (0, 5, 10, 20)] == [0, 3.5, 7, 7]
+    assert S2BetaVAE(gamma_sup=7.0).label_weight(0) == 7
+    for wrong in ({"schedule": "anneal"}, {"schedule": "sudden"}, {"label_loss": "l3"}):
+        with pytest.raises(UsageError):
+            S2BetaVAE(**wrong)
+    with pytest.raises(UsageError, match="second_batch"):
+        S2FactorVAE(second_batch=True)
+
+
+def test_labels_of_no_weight_change_nothing(dots, tmp_path):
+    options = {"steps": 3, "progress": "none", "batch_size": 8}
+    shared = {"net": "mlp:width=32", "latents": 3, "beta": 2.0}
+    with_labels = unbraid.train(S2BetaVAE(gamma_sup=0.0, labels=50, **shared), dots, out=tmp_path / "a", **options)
+    without = unbraid.train(BetaVAE(**shared), dots, out=tmp_path / "b", **options)
+    left, right = (run.model.state_dict() for run in (with_labels, without))
+    assert all(torch.equal(left[name], right[name]) for name in right)
+
+
+def test_the_supervised_baseline_learns_its_codes_from_labels_alone(dots):
+    objective = S2Supervised(**SMALL)
+    model = objective.build(Problem((16, 16, 1), 144, factor_sizes=(12, 12)), torch.Generator().manual_seed(0))
+    batch = FewLabelsStream(dots, 8, 0, labels=50)(0)
+
+    def floats(images):
+        return torch.from_numpy(images).permute(0, 3, 1, 2).float() / 255
+
+    labels = torch.from_numpy(batch.partner_factors)
+    inputs = Inputs(floats(batch.images), partners=floats(batch.partners), partner_factors=labels)
+    found = objective.loss(model, inputs, 0, torch.Generator().manual_seed(0))
+    found.terms["reconstruction"].backward(retain_graph=True)
+    assert all(p.grad is None or not p.grad.any() for p in model.encoder.parameters())
+    assert any(p.grad is not None and p.grad.any() for p in model.decoder.parameters())
+    found.terms["supervised"].backward()
+    assert any(p.grad is not None and p.grad.any() for p in model.encoder.parameters())
