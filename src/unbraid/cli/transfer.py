@@ -78,13 +78,13 @@ def transfer_run(
     folder = _run(plan, out, workers, engine, address, retry_failed, dry_run, progress)
     if dry_run:
         return
-    missing = folder.missing()
-    failures = {key.path: why for key in {folder.plan.run_key(one) for one in missing} if (why := folder.failure(key))}
+    missing, cells = folder.missing(plan), len(plan.cells())
+    failures = {key.path: why for key in {plan.run_key(one) for one in missing} if (why := folder.failure(key))}
     if json:
-        about = {"folder": str(folder.path), "cells": len(folder.plan.cells()), "missing": len(missing)}
+        about = {"folder": str(folder.path), "cells": cells, "missing": len(missing)}
         print(json_module.dumps(about | {"failures": failures}))
     else:
-        print(f"{folder.plan.name}: {len(folder.plan.cells()) - len(missing)} of {len(folder.plan.cells())} cells")
+        print(f"{plan.name}: {cells - len(missing)} of {cells} cells")
         for name, why in list(failures.items())[:10]:
             print(f"  {name} failed: {why}")
         print(f"next: unbraid transfer report {quoted(folder.path)}")
@@ -264,12 +264,10 @@ def _run(
         for bias in plan.biases:
             if why := plan.refused(domain, bias):
                 print(f"left out on {domain}: {why}", file=sys.stderr)
-    models = {folder.plan.run_key(cell) for cell in folder.missing()}
-    print(
-        f"{len(folder.missing())} cells of {len(models)} models to do, about {expected_hours(folder):.2g} hours of one "
-        "core",
-        file=sys.stderr,
-    )
+    missing = folder.missing(plan)
+    models = {plan.run_key(cell) for cell in missing}
+    hours = expected_hours(folder, plan)
+    print(f"{len(missing)} cells of {len(models)} models to do, about {hours:.2g} hours of one core", file=sys.stderr)
     if dry_run:
         return folder
     pool = make_engine(engine, workers=workers, address=address)

@@ -30,7 +30,7 @@ class Invariance(Scenario):
     unit = "distance"
     interest = 0.05
     wants = ("scores", "gradients")
-    cost = 60.0
+    cost = 0.001
 
     images: int = 50
     """At most so many images, drawn by the seed."""
@@ -44,6 +44,9 @@ class Invariance(Scenario):
             raise UsageError(f"images must be at least 2 and steps at least 1, got {self.images} and {self.steps}")
         if not self.tolerance > 0:
             raise UsageError(f"tolerance must be above 0, got {self.tolerance}")
+
+    def seconds(self, asking: float = 1.0, training: float = 1.0) -> float:
+        return self.steps * super().seconds(asking, training)
 
     def ceiling(self, shape: tuple[int, ...]) -> float:
         return math.sqrt(math.prod(shape))

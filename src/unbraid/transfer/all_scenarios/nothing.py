@@ -23,7 +23,7 @@ class Distal(Scenario):
     """No object at all: share of noise images that do not reach confidence 0.9 for any class within the step limit."""
 
     unit = "share"
-    cost = 10.0
+    cost = 0.0005
 
     images: int = 50
     """Noise images to begin from."""
@@ -37,6 +37,9 @@ class Distal(Scenario):
             raise UsageError(f"images and steps must be at least 1, got {self.images} and {self.steps}")
         if not 0 < self.confidence < 1:
             raise UsageError(f"confidence must lie between 0 and 1, got {self.confidence}")
+
+    def seconds(self, asking: float = 1.0, training: float = 1.0) -> float:
+        return self.steps * super().seconds(asking, training)
 
     def numbers(self, asked: Asked) -> Scores:
         _, images, labels = asked.images(200)
