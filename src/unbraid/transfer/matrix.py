@@ -67,9 +67,9 @@ class Matrix:
         return {name: verdict(row, own_scenarios(name)) for name, row in self.effects.items()}
 
     def pairings(self, first: str, second: str) -> dict[str, Pairing]:
-        """Two biases and both at once, by scenario."""
+        """Two biases and both at once, by scenario; what cannot stand alone buys nothing alone: vanilla's numbers."""
         both = canonical(f"{first}+{second}")
-        names = (VANILLA, canonical(first), canonical(second), both)
+        names = (VANILLA, *(self._alone(name) for name in (first, second)), both)
         for name in names:
             if name not in self.values:
                 raise unknown_name("bias of this matrix", name, self.values)
@@ -81,9 +81,14 @@ class Matrix:
                 found[one] = Pairing.of(one, *four, **told)  # type: ignore[arg-type]
         return found
 
+    def _alone(self, name: str) -> str:
+        (part, *more) = biases(name)
+        return VANILLA if part.kind == "reading" and not more else canonical(name)
+
     def combination(self, first: str, second: str) -> Verdict:
         """What two biases do together."""
-        return combination(self.pairings(first, second), own_scenarios(first), own_scenarios(second))
+        own = [own_scenarios(name) if self._alone(name) != VANILLA else biases(name)[0].own for name in (first, second)]
+        return combination(self.pairings(first, second), *own)
 
     @cached_property
     def combinations(self) -> dict[tuple[str, str], Verdict]:
@@ -91,7 +96,7 @@ class Matrix:
         found = {}
         for name in self.biases:
             parts = [part.name for part in biases(name)]
-            if len(parts) == 2 and all(part in self.values for part in parts):
+            if len(parts) == 2 and all(self._alone(part) in self.values for part in parts):
                 found[parts[0], parts[1]] = self.combination(*parts)
         return found
 

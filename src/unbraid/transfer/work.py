@@ -46,9 +46,10 @@ def ask_run(folder: str, key: dict[str, Any]) -> Result:
         if not held:
             return "busy"
         cells = [cell for cell in matrix.plan.cells() if matrix.plan.run_key(cell) == asked]
+        run = open_run(matrix.run(asked))  # once, so that what is built on it is, too
         for cell in cells:
             if matrix.cell(cell) is None:
-                _ask(matrix, cell, open_run(matrix.run(asked)))
+                _ask(matrix, cell, run)
         return "done"
 
 
