@@ -22,8 +22,6 @@ def noisy(images: np.ndarray, norm: str, size: float, seed: int = 0) -> np.ndarr
     """uint8 images with random noise of this size: so many pixels black or white (l0), along a normal direction (l2),
     or up or down by the same amount in every pixel (linf). What is drawn does not depend on the size.
     """
-    if norm not in NORMS:
-        raise unknown_name("norm", norm, NORMS)
     rng = counter_rng(seed, 0, Purpose.DIRECTION)
     x = images.astype(np.float32) / 255
     count, height, width, _ = x.shape
@@ -56,6 +54,8 @@ def noise_bound(
     """
     if not 0 < accuracy < 1:
         raise UsageError(f"accuracy must lie between 0 and 1, got {accuracy}")
+    if norm not in NORMS:
+        raise unknown_name("norm", norm, NORMS)
 
     def right(size: float) -> float:
         return float((predict(noisy(images, norm, size, seed)).argmax(axis=1) == labels).mean())
