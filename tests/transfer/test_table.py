@@ -7,7 +7,7 @@ import pytest
 
 from unbraid.engines import InlineEngine
 from unbraid.errors import UsageError
-from unbraid.report.transfer import write_matrices
+from unbraid.report.transfer import matrix_page, write_matrices
 from unbraid.transfer import (
     Budget,
     Plan,
@@ -105,3 +105,8 @@ def test_what_cannot_stand_alone_is_paired_with_vanilla():
     found = matrix(values, "own")
     assert list(found.combinations) == [("slow-vae", "verified")]
     assert found.combination("slow-vae", "verified").word == "symbiotic"  # +1 against 0 + 0
+    cells = pl.DataFrame({"domain": [], "bias": [], "scenario": [], "details": []}, schema=dict.fromkeys(
+        ("domain", "bias", "scenario", "details"), pl.String))  # fmt: skip
+    page = matrix_page([found], cells=cells)
+    assert "Two at once" in page
+    assert "Beside what was published" in page

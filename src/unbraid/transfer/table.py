@@ -13,7 +13,7 @@ from unbraid.files import make_folders, write_json
 from unbraid.reading import read_json
 from unbraid.transfer.bounds import NORMS, noise_bound
 from unbraid.transfer.domains import DOMAINS, RANDOM
-from unbraid.transfer.matrix import Matrix
+from unbraid.transfer.matrix import Matrix, in_order
 from unbraid.transfer.plan import RunKey
 from unbraid.transfer.recipes import VANILLA
 from unbraid.transfer.scenario import VALUE
@@ -65,8 +65,7 @@ def matrices_of(table: polars.DataFrame) -> dict[str, Matrix]:
         values: dict[str, dict[str, dict[int, float]]] = {}
         for bias, scenario, seed, value in part.select(_COLUMNS[1:]).iter_rows():
             values.setdefault(bias, {}).setdefault(scenario, {})[seed] = value
-        order = tuple(dict.fromkeys(part["scenario"]))
-        found[str(domain)] = Matrix(str(domain), values, order)
+        found[str(domain)] = Matrix(str(domain), values, in_order(set(part["scenario"])))
     return found
 
 

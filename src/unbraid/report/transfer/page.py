@@ -55,9 +55,9 @@ def matrix_page(
     matrices: Sequence[Matrix],
     name: str = "transfer",
     made_by: str = "unbraid transfer report",
-    table: polars.DataFrame | None = None,
+    cells: polars.DataFrame | None = None,
 ) -> str:
-    """The page as HTML; every domain has its parts. The table of cells tells about single corruptions."""
+    """The page as HTML; every domain has its parts. The table of all ``cells`` tells about single corruptions."""
     if not any(one.biases for one in matrices):
         raise UsageError("no bias has been measured yet: nothing to show")
     parts: list[Section] = []
@@ -73,7 +73,7 @@ def matrix_page(
             table = data_table(columns, told, "Combinations", sortable=False, sentences=True)
             parts.append(section(f"Two at once{tail}", figure(TOGETHER, table), short=f"Combinations{tail}"))
         judged = [[each.published, each.rule, each.verdict.sentence, each.verdict.word]
-                  for each in judge_published(one, table)]  # fmt: skip
+                  for each in judge_published(one, cells)]  # fmt: skip
         columns = ["published", "counts as seen if", "measured here", "verdict"]
         beside = data_table(columns, judged, "Published outcomes", sortable=False, sentences=True)
         parts.append(section(f"Beside what was published{tail}", figure(BESIDE, beside), short=f"Published{tail}"))
