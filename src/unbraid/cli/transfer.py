@@ -78,13 +78,13 @@ def transfer_run(
     folder = _run(plan, out, workers, engine, address, retry_failed, dry_run, progress)
     if dry_run:
         return
-    missing = folder.missing()
-    failures = {key.path: why for key in {folder.plan.run_key(one) for one in missing} if (why := folder.failure(key))}
+    missing, cells = folder.missing(plan), len(plan.cells())
+    failures = {key.path: why for key in {plan.run_key(one) for one in missing} if (why := folder.failure(key))}
     if json:
-        about = {"folder": str(folder.path), "cells": len(folder.plan.cells()), "missing": len(missing)}
+        about = {"folder": str(folder.path), "cells": cells, "missing": len(missing)}
         print(json_module.dumps(about | {"failures": failures}))
     else:
-        print(f"{folder.plan.name}: {len(folder.plan.cells()) - len(missing)} of {len(folder.plan.cells())} cells")
+        print(f"{plan.name}: {cells - len(missing)} of {cells} cells")
         for name, why in list(failures.items())[:10]:
             print(f"  {name} failed: {why}")
         print(f"next: unbraid transfer report {quoted(folder.path)}")
@@ -127,7 +127,7 @@ def transfer_card(
     model: Annotated[str, arg(metavar="FILE.py:NAME")] = "",
     data: Annotated[str | None, arg(metavar="NAME")] = None,
     scenarios: Names = "all",
-    reference: Annotated[Path | None, arg(metavar="RUN")] = None,
+    reference: Annotated[str | None, arg(metavar="RUN|BIAS")] = None,
     images: Annotated[int | None, arg(metavar="INT")] = None,
     budget: Literal["smoke", "quick", "full"] = "quick",
     seed: int = 0,
@@ -143,27 +143,28 @@ def transfer_card(
         model: A function instead: mine.py:predict.
         data: A domain or data set with classes (of a run, otherwise what it was trained on).
         scenarios: Which (otherwise all that apply).
-        reference: Another run, whose numbers stand beside.
+        reference: Another run, whose numbers stand beside, or a recipe such as vanilla, which is trained now.
         images: Images per scenario (otherwise its own number).
         budget: How hard it is attacked.
         seed: Which images, and what is drawn.
-        out: Folder of the page card.html and of card.json.
+        out: Folder of the page card.html, of card.json and of card.png.
         json: Print the card as JSON.
     """
     if (run is None) == (not model):
         raise UsageError("give a run, or --model FILE.py:NAME, and not both")
     if run is not None:
         check_folder(run, "run")
-    if reference is not None:
-        check_folder(reference, "run")
     if data is None and run is None:
         raise UsageError("--model needs --data NAME, such as affine-digits")
     check_data(data)
-    from unbraid.files import make_folders, write_json, write_text
+    from unbraid.files import make_folders, save_figure, write_json, write_text
     from unbraid.report.transfer import card_page
     from unbraid.training import open_run
-    from unbraid.transfer import card, get_scenario
+    from unbraid.transfer import biases, card, get_scenario
     from unbraid.transfer import scenarios as known
+
+    if reference is not None and reference not in biases():
+        check_folder(Path(reference), "run")
 
     asked = known() if scenarios == "all" else _list(scenarios)
     for name in asked:
@@ -173,7 +174,7 @@ def transfer_card(
     if not name:
         raise UsageError(f"{run} was trained on data held in memory; say on which data to ask it: --data NAME")
     told: dict[str, Any] = {"budget": budget} | ({} if images is None else {"images": images})
-    other = None if reference is None else open_run(reference)
+    other = reference if reference is None or reference in biases() else open_run(reference)
     say = None if json else lambda text: print(f"asking {text}", file=sys.stderr)
     found = card(opened, name, scenarios=asked, reference=other, seed=seed, progress=say, **told)
     make_folders(out)
@@ -184,6 +185,7 @@ def transfer_card(
     words = f"unbraid transfer card {quoted(run) if run is not None else f'--model {model} --data {data}'}"
     write_text(out / "card.html", card_page(found, test, words))
     write_json(out / "card.json", found.to_json())
+    save_figure(found.plot(), out / "card.png", dpi=160)
     print(json_module.dumps(found.to_json()) if json else f"{found}\nwrote {out / 'card.html'}")
 
 
@@ -264,12 +266,10 @@ def _run(
         for bias in plan.biases:
             if why := plan.refused(domain, bias):
                 print(f"left out on {domain}: {why}", file=sys.stderr)
-    models = {folder.plan.run_key(cell) for cell in folder.missing()}
-    print(
-        f"{len(folder.missing())} cells of {len(models)} models to do, about {expected_hours(folder):.2g} hours of one "
-        "core",
-        file=sys.stderr,
-    )
+    missing = folder.missing(plan)
+    models = {plan.run_key(cell) for cell in missing}
+    hours = expected_hours(folder, plan)
+    print(f"{len(missing)} cells of {len(models)} models to do, about {hours:.2g} hours of one core", file=sys.stderr)
     if dry_run:
         return folder
     pool = make_engine(engine, workers=workers, address=address)

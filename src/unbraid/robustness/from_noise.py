@@ -70,7 +70,7 @@ class _Believed(ClassGoal):
 def distal(
     predict: Any,
     shape: Sequence[int],
-    label: int | Sequence[int] = 1,
+    label: int | Sequence[int] | None = 1,
     *,
     count: int = 1,
     confidence: float = 0.9,
@@ -85,7 +85,8 @@ def distal(
 ) -> Distal:
     """Climb from images of uniform noise until a class is believed in, or for ``steps`` (Schott et al., 2019).
 
-    ``shape`` is ``(channels, height, width)``. There are ``count`` images for a ``label``, or one for each of several.
+    ``shape`` is ``(channels, height, width)``. There are ``count`` images for a ``label``, or one for each of several;
+    without a label each climbs for the class that it is taken for in the beginning.
     Probabilities are those of a ``calibration`` (``synthesis.calibrate``), softmax without one. Each step follows the
     gradient of the logarithm of the probability, with momentum, and is clipped to [0, 1]; of functions without
     gradients it is estimated by moving pixels by ``h``. Images whose gradient vanishes stay where they are.
@@ -94,11 +95,13 @@ def distal(
     classify = predict if isinstance(predict, Classifier) else Classifier(predict, name, factor)
     if not classify.has_gradient:
         classify = EstimatedGradient(classify, h)
-    labels = np.full(count, label) if np.ndim(label) == 0 else np.asarray(label)
+    labels = np.asarray(label) if np.ndim(label) else np.full(count, 0 if label is None else label)
     if labels.ndim != 1 or not len(labels) or labels.dtype.kind not in "iu" or labels.min() < 0:
         raise UsageError(f"label must be a class from 0, or several, got {label!r}")
     numbers = torch.arange(len(labels), dtype=torch.float32).reshape(-1, 1, 1, 1)
     x = classify.place(Draws.of(numbers, seed).uniform(*shape))
+    if label is None:
+        labels = classify.scores(x).argmax(1).cpu().numpy()
     goal = _Believed(torch.from_numpy(labels.astype(np.int64)).to(x.device), calibration or Calibration(), confidence)
     scores = classify.scores(x)
     goal.check(scores, classify.name)

@@ -5,6 +5,7 @@ scenarios, its own and the others.
 """
 
 from unbraid.transfer.agreement import agreement, agreement_within
+from unbraid.transfer.bounds import noise_bound
 from unbraid.transfer.card import Card, card, masking
 from unbraid.transfer.combining import Pairing, combination
 from unbraid.transfer.domains import DOMAINS, Domain, domain_of
@@ -14,6 +15,7 @@ from unbraid.transfer.judging import IID, verdict
 from unbraid.transfer.matrix import Matrix, matrix
 from unbraid.transfer.plan import Cell, Plan, RunKey, with_twins
 from unbraid.transfer.presets import PRESETS, preset
+from unbraid.transfer.published import Outcome, judge_published
 from unbraid.transfer.recipes import Bias, Budget, Recipe, canonical, own_scenarios, recipe, twin_of
 from unbraid.transfer.recipes import get as get_bias
 from unbraid.transfer.recipes import names as biases
@@ -25,6 +27,7 @@ from unbraid.transfer.scenario import make as make_scenario
 from unbraid.transfer.scenario import names as scenarios
 from unbraid.transfer.scenario import register as register_scenario
 from unbraid.transfer.subjects import Subject, subject_of
+from unbraid.transfer.table import bounds_of, cell_table, matrices_of
 
 __all__ = [
     "DOMAINS",
@@ -39,6 +42,7 @@ __all__ = [
     "Effect",
     "Matrix",
     "MatrixFolder",
+    "Outcome",
     "Pairing",
     "Plan",
     "Recipe",
@@ -49,8 +53,10 @@ __all__ = [
     "agreement_within",
     "begin_matrix",
     "biases",
+    "bounds_of",
     "canonical",
     "card",
+    "cell_table",
     "combination",
     "domain_of",
     "effect_of",
@@ -58,9 +64,12 @@ __all__ = [
     "get_bias",
     "get_scenario",
     "holm",
+    "judge_published",
     "make_scenario",
     "masking",
+    "matrices_of",
     "matrix",
+    "noise_bound",
     "open_matrix",
     "own_scenarios",
     "preset",

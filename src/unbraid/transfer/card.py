@@ -22,6 +22,7 @@ from unbraid.transfer.subjects import Subject, check_subject, subject_of
 
 if TYPE_CHECKING:
     import polars
+    from matplotlib.figure import Figure
 
 __all__ = ["Card", "Line", "card", "masking"]
 
@@ -46,7 +47,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Card:
-    """What a model does outside its training domain: ``print(card)``, ``card.table()``, ``card.to_json()``."""
+    """What a model does outside its training domain: ``print(card)``, ``card.table()``, ``card.plot()``."""
 
     model: str
     data: str
@@ -85,6 +86,12 @@ class Card:
         kinds = {"scenario": polars.String, "value": polars.Float64, "unit": polars.String, "chance": polars.Float64}
         more = {"ceiling": polars.Float64, "reference": polars.Float64, "note": polars.String}
         return polars.DataFrame(rows, schema=kinds | more)
+
+    def plot(self) -> Figure:
+        """A bar per scenario, beside the reference's; save it by ``card.plot().savefig("card.png")``."""
+        from unbraid.transfer.card_plot import plot_card
+
+        return plot_card(self)
 
     def to_json(self) -> dict[str, Any]:
         """Everything, as JSON holds it."""
@@ -149,7 +156,8 @@ def card(
 
     ``predict`` is a run or its folder, a torch module on floats ``[n, c, h, w]`` in [0, 1], or any function from uint8
     images ``[n, h, w, c]`` to logits or probabilities ``[n, classes]``. ``data`` is a domain, a data set with classes,
-    or a grid of factors. ``reference`` is another such model, whose numbers stand beside. ``settings`` (``images=100``,
+    or a grid of factors. ``reference`` is another such model, whose numbers stand beside, or the name of a recipe, such
+    as ``vanilla``, which is trained now by the budget of the small matrix. ``settings`` (``images=100``,
     ``budget="full"``) go to every scenario that has them. ``check`` looks for signs of masked gradients where an attack
     was asked. What a model cannot be asked is left out and said; what cannot be meant is refused before any work.
     """
@@ -163,10 +171,9 @@ def card(
     subject = subject_of(predict, test)
     check_subject(subject, test, domain)
     if isinstance(reference, str) and reference in biases():
-        raise UsageError(
-            f"reference {reference!r} is a recipe: give a run of it, such as "
-            f"OUT/runs/{domain.name}/random/{reference}/0 of `unbraid transfer run smoke --out OUT`, or any other model"
-        )
+        from unbraid.transfer.references import reference_run
+
+        reference = reference_run(reference, domain, seed)
     other = None if reference is None else subject_of(reference, test)
     if other is not None:
         check_subject(other, test, domain)

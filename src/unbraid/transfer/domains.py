@@ -35,6 +35,8 @@ class Domain:
     """A data set of the same kind with identities that training never shows."""
     tests: str = ""
     """Where the data set has no grid to split: its own test images."""
+    cost: float = 1.0
+    """Time that training and asking take, in units of that on digits of 28x28."""
     held: Dataset | None = field(default=None, compare=False, hash=False)
     """Own data that live in memory."""
 
@@ -60,8 +62,8 @@ class Domain:
 
 DOMAINS = {
     "affine-digits": Domain("affine-digits", suite="mnist-c", bounds=DIGITS, fresh="affine-digits:glyphs=test"),
-    "rooms3d-32": Domain("rooms3d-32", factor="shape"),
-    "sprites32": Domain("sprites32", factor="shape"),
+    "rooms3d-32": Domain("rooms3d-32", factor="shape", cost=2.0),
+    "sprites32": Domain("sprites32", factor="shape", cost=1.3),
     "mnist": Domain("mnist", suite="mnist-c", bounds=DIGITS, tests="mnist:split=test"),
     "fashion-mnist": Domain("fashion-mnist", suite="mnist-c", tests="fashion-mnist:split=test"),
 }

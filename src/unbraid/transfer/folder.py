@@ -58,9 +58,9 @@ class MatrixFolder:
         about = {"asked": self.plan.asked(cell), "value": value, "details": details, "seconds": seconds}
         write_json(path, about)
 
-    def missing(self) -> list[Cell]:
-        """Cells that are not measured."""
-        return [cell for cell in self.plan.cells() if self.cell(cell) is None]
+    def missing(self, plan: Plan | None = None) -> list[Cell]:
+        """Cells that are not measured, of all or of a plan that is part of it."""
+        return [cell for cell in (plan or self.plan).cells() if self.cell(cell) is None]
 
     def failure(self, key: RunKey) -> str:
         path = self._failure(key)
@@ -125,4 +125,19 @@ def _joined(old: Plan, new: Plan, folder: Path) -> Plan:
         key: tuple(dict.fromkeys((*getattr(old, key), *getattr(new, key))))
         for key in ("domains", "biases", "scenarios", "seeds")
     }
-    return Plan(old.name, **lists, budget=old.budget, settings=old.settings, only={**old.only, **new.only})
+    absent = {
+        domain: tuple(bias for bias in lists["biases"] if not (_there(old, domain, bias) or _there(new, domain, bias)))
+        for domain in lists["domains"]
+    }
+    unsplit = tuple(bias for bias in lists["biases"] if not (_split(old, bias) or _split(new, bias)))
+    kept = {domain: names for domain, names in absent.items() if names}
+    only = {**old.only, **new.only}
+    return Plan(old.name, **lists, budget=old.budget, settings=old.settings, only=only, absent=kept, unsplit=unsplit)
+
+
+def _there(plan: Plan, domain: str, bias: str) -> bool:
+    return domain in plan.domains and bias in plan.biases and bias not in plan.absent.get(domain, ())
+
+
+def _split(plan: Plan, bias: str) -> bool:
+    return bias in plan.biases and bias not in plan.unsplit

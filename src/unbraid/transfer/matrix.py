@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
@@ -16,16 +16,16 @@ from unbraid.evaluation import Verdict
 from unbraid.transfer.agreement import agreement, agreement_within
 from unbraid.transfer.combining import Pairing, combination
 from unbraid.transfer.effects import Effect, effect_of, holm
-from unbraid.transfer.judging import IID, verdict
+from unbraid.transfer.judging import verdict
 from unbraid.transfer.recipes import VANILLA, biases, canonical, own_scenarios, twin_of
-from unbraid.transfer.scenario import get
+from unbraid.transfer.scenario import get, names
 
 if TYPE_CHECKING:
     import polars
 
     from unbraid.transfer.folder import MatrixFolder
 
-__all__ = ["Matrix", "matrix"]
+__all__ = ["Matrix", "in_order", "matrix"]
 
 Values = Mapping[str, Mapping[str, Mapping[int, float]]]
 """By bias, scenario and seed."""
@@ -67,23 +67,28 @@ class Matrix:
         return {name: verdict(row, own_scenarios(name)) for name, row in self.effects.items()}
 
     def pairings(self, first: str, second: str) -> dict[str, Pairing]:
-        """Two biases and both at once, by scenario."""
+        """Two biases and both at once, by scenario; what cannot stand alone buys nothing alone: vanilla's numbers."""
         both = canonical(f"{first}+{second}")
-        names = (VANILLA, canonical(first), canonical(second), both)
-        for name in names:
+        rows = (VANILLA, *(self._alone(name) for name in (first, second)), both)
+        for name in rows:
             if name not in self.values:
                 raise unknown_name("bias of this matrix", name, self.values)
         found = {}
         for one in self.scenarios:
-            four = [self.values[name].get(one) for name in names]
+            four = [self.values[name].get(one) for name in rows]
             if all(four):
                 told = {"interest": get(one).interest, "relative": _relative(one)}
                 found[one] = Pairing.of(one, *four, **told)  # type: ignore[arg-type]
         return found
 
+    def _alone(self, name: str) -> str:
+        (part, *more) = biases(name)
+        return VANILLA if part.kind == "reading" and not more else canonical(name)
+
     def combination(self, first: str, second: str) -> Verdict:
         """What two biases do together."""
-        return combination(self.pairings(first, second), own_scenarios(first), own_scenarios(second))
+        own = [own_scenarios(name) if self._alone(name) != VANILLA else biases(name)[0].own for name in (first, second)]
+        return combination(self.pairings(first, second), *own)
 
     @cached_property
     def combinations(self) -> dict[tuple[str, str], Verdict]:
@@ -91,7 +96,7 @@ class Matrix:
         found = {}
         for name in self.biases:
             parts = [part.name for part in biases(name)]
-            if len(parts) == 2 and all(part in self.values for part in parts):
+            if len(parts) == 2 and all(self._alone(part) in self.values for part in parts):
                 found[parts[0], parts[1]] = self.combination(*parts)
         return found
 
@@ -205,8 +210,12 @@ def matrix(source: str | Path | MatrixFolder | Values, domain: str = "", *, scen
         found = folder.cell(cell) if cell.domain == chosen else None
         if found is not None and found["value"] is not None:
             values[cell.bias].setdefault(cell.scenario, {})[cell.seed] = float(found["value"])
-    order = [name for name in (IID, *plan.scenarios) if name in plan.scenarios]
-    return Matrix(chosen, {name: row for name, row in values.items() if row}, tuple(dict.fromkeys(order)))
+    return Matrix(chosen, {name: row for name, row in values.items() if row}, in_order(plan.scenarios))
+
+
+def in_order(scenarios: Collection[str]) -> tuple[str, ...]:
+    """Scenarios in the order in which matrices show them, whichever was asked first."""
+    return tuple(name for name in names() if name in scenarios)
 
 
 def _relative(scenario: str) -> bool:

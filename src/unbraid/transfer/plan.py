@@ -12,13 +12,13 @@ from typing import Any
 from unbraid.errors import UsageError, unknown_name
 from unbraid.reading import check_form
 from unbraid.transfer.domains import DOMAINS, RANDOM, Domain
-from unbraid.transfer.recipes import Budget, Recipe, canonical, cost_of, recipe, twin_of
-from unbraid.transfer.scenario import Scenario, get, make
+from unbraid.transfer.recipes import Budget, Recipe, asking_of, canonical, cost_of, recipe, twin_of
+from unbraid.transfer.scenario import STEP, Scenario, get, make
 
 __all__ = ["Cell", "Plan", "RunKey", "with_twins"]
 
-STEP = 0.015
-"""Seconds of one core that a vanilla step of 64 images takes, about."""
+RUN = 2.0
+"""Seconds of one core that a run takes besides: files, data, its first step."""
 RECORD = {
     "name": str,
     "domains": [str],
@@ -28,6 +28,8 @@ RECORD = {
     "budget": dict,
     "settings": dict,
     "only": dict,
+    "absent": dict,
+    "unsplit": [str],
 }
 
 
@@ -75,6 +77,10 @@ class Plan:
     """Settings of scenarios by name; under ``all`` of every scenario that has them."""
     only: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Seeds, as text, by bias, where they are not those of all."""
+    absent: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Biases by domain that are not trained there."""
+    unsplit: tuple[str, ...] = ()
+    """Biases that are trained on the random part alone, not on the splits."""
 
     def __post_init__(self) -> None:
         for name in self.domains:
@@ -87,7 +93,7 @@ class Plan:
             raise UsageError(f"seeds must be different whole numbers from 0, at least one, got {self.seeds}")
         for name in self.scenarios:
             get(name)
-        for name in self.biases:
+        for name in (*self.biases, *self.unsplit, *(name for found in self.absent.values() for name in found)):
             if canonical(name) != name:
                 raise UsageError(f"bias {name!r} is written {canonical(name)!r}")
 
@@ -107,7 +113,7 @@ class Plan:
         found = []
         for domain in self.domains:
             for bias in self.biases:
-                if self.refused(domain, bias):
+                if bias in self.absent.get(domain, ()) or self.refused(domain, bias):
                     continue
                 for name in self.scenarios:
                     if self._applies(DOMAINS[domain], bias, name):
@@ -138,8 +144,13 @@ class Plan:
 
     def hours(self, keys: Sequence[RunKey], cells: Sequence[Cell]) -> float:
         """Expected hours of one core for these trainings and these cells."""
-        training = sum(cost_of(key.recipe) for key in keys) * self.budget.steps * STEP
-        return (training + sum(get(cell.scenario).cost for cell in cells)) / 3600
+        step = self.budget.steps * STEP * self.budget.batch_size / 64
+        training = sum(RUN + step * cost_of(key.recipe) * DOMAINS[key.domain].cost for key in keys)
+        return (training + sum(self._seconds(cell) for cell in cells)) / 3600
+
+    def _seconds(self, cell: Cell) -> float:
+        scenario = self.scenario(cell.scenario, cell.bias)
+        return DOMAINS[cell.domain].cost * scenario.seconds(asking_of(cell.bias), cost_of(cell.bias))
 
     def to_json(self) -> dict[str, Any]:
         """The record in the folder of a matrix."""
@@ -149,11 +160,10 @@ class Plan:
     @classmethod
     def from_json(cls, record: Mapping[str, Any], source: str) -> Plan:
         check_form(record, RECORD, source, remedy="written by another version, or edited?")
-        lists = {key: tuple(record[key]) for key in ("domains", "biases", "scenarios", "seeds")}
-        only = {name: tuple(seeds) for name, seeds in record["only"].items()}
-        return cls(
-            str(record["name"]), **lists, budget=Budget(**record["budget"]), settings=record["settings"], only=only
-        )
+        lists = {key: tuple(record[key]) for key in ("domains", "biases", "scenarios", "seeds", "unsplit")}
+        by_name = {key: {name: tuple(told) for name, told in record[key].items()} for key in ("only", "absent")}
+        budget = Budget(**record["budget"])
+        return cls(str(record["name"]), **lists, budget=budget, settings=record["settings"], **by_name)
 
     def asked(self, cell: Cell) -> str:
         """A hash of all that decides a cell's number; another one makes it to be measured anew."""
@@ -165,7 +175,7 @@ class Plan:
 
     def _applies(self, domain: Domain, bias: str, name: str) -> bool:
         scenario = get(name)
-        if scenario.training != RANDOM and domain.tests:
+        if scenario.training != RANDOM and (domain.tests or bias in self.unsplit):
             return False
         made = self.recipe(domain.name, bias)
         classes = made.objective in ("abs", "ice", "firevnet", "classifier")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +27,8 @@ __all__ = ["READINGS", "ReadOff", "fit_readout", "read_off"]
 READINGS = ("readout", "verified", "exact")
 CODES, STEPS, CLEAN = 10_000, 2_000, 500
 """Training images and steps of a read-out; clean images that mismatches are compared with."""
+SAMPLES, PASSES = 200, 10
+"""Random codes and passes of the search where codes are inferred anew."""
 QUANTILE = 0.95
 """So many clean images match: those that match worse are inferred anew, or rejected."""
 
@@ -93,6 +95,7 @@ class Exact(nn.Module):
         return self.classify.infer(images)  # type: ignore[operator]
 
 
+@lru_cache(maxsize=2)  # every scenario asks for the same one
 def read_off(run: Run, reading: str, factor: str = "") -> Subject:
     """A run with something built on it, fitted on its training images; what was fitted before is read."""
     if reading not in READINGS:
@@ -125,7 +128,7 @@ def read_off(run: Run, reading: str, factor: str = "") -> Subject:
             errors = (run.objective.decode(run.model, codes) - clean).flatten(1).square().sum(1)
 
         def search(found: Tensor) -> np.ndarray:
-            return infer(run, found, samples=500, iterations=20, generators=generators).codes[:, 0]
+            return infer(run, found, samples=SAMPLES, iterations=PASSES, generators=generators).codes[:, 0]
 
         make = partial(Verified, most=float(errors.quantile(QUANTILE)), search=search)
     factors = None
@@ -136,13 +139,15 @@ def read_off(run: Run, reading: str, factor: str = "") -> Subject:
 
 def fit_readout(run: Run, factor: str = "", *, net: str = "readout", labels: int | None = None) -> Run:
     """A small network from codes to class and factors, in the run's folder; ``labels`` bounds its training images."""
-    from unbraid.training import train
+    from unbraid.training import open_run, train
 
     data = run.data()
     index = draw_images(data, CODES if labels is None else labels, 0)
     about = {"run": describe_run(run), "images": len(index), "net": net, "factor": factor, "steps": STEPS}
     key = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:8]
     out = Path(run.path) / "readouts" / f"class-{net}-{key}"
+    if (out / "run.json").exists() and (there := open_run(out)).finished:
+        return there
     codes = _codes(run, data, index)
     options: dict[str, Any] = {"factor": factor} if factor else {}
     objective = "supervised" if codes.has_factors else "classifier"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -17,6 +18,7 @@ __all__ = [
     "Bias",
     "Budget",
     "Recipe",
+    "asking_of",
     "biases",
     "canonical",
     "cost_of",
@@ -32,6 +34,8 @@ Kind = Literal["vanilla", "representation", "loss", "inference", "data", "archit
 KINDS: tuple[Kind, ...] = ("vanilla", "representation", "loss", "inference", "data", "architecture", "reading")
 """In the order in which names are written: what is trained, what happens to batches, the network, how it is asked."""
 VANILLA = "vanilla"
+CODED = ("readout", "verified")
+"""Ways of being asked that read codes of an encoder."""
 
 
 @dataclass(frozen=True)
@@ -43,10 +47,12 @@ class Budget:
     adversary: int = 10
     """Steps of the adversary in adversarial training."""
     latents: int = 10
-    codes: int = 10_000
-    """Training images that read-outs are fitted to."""
-    readout: int = 2000
-    """Steps of a read-out."""
+    rate: float = 0.0
+    """Learning rate of classifiers; 0 leaves it to the objective."""
+    encoder_rate: float = 0.0
+    """Learning rate of encoders; 0 leaves it to the objective."""
+    drop: float = 0.0
+    """Part of the steps after which the learning rate of classifiers is divided by ten; 0 for never."""
     search: int = 500
     """Random latents that analysis by synthesis begins its search from."""
     iterations: int = 20
@@ -99,11 +105,19 @@ class Recipe:
 
     def trained(self) -> dict[str, Any]:
         """All that decides the trained weights, but for data and seed; what is only asked otherwise is left out."""
-        options = {**self.options, **({"net": self.net} if self.net else {})}
+        options = {**self.options, **self._pace(), **({"net": self.net} if self.net else {})}
         options |= {"augment": self.augmentations} if self.augment else {}
         about = {"objective": self.objective, "options": options, "steps": self.budget.steps}
         about |= {"batch_size": self.budget.batch_size}
         return about | ({"start": self.start} if self.start else {})
+
+    def _pace(self) -> dict[str, Any]:
+        """How fast the budget wants it to learn: a network of the domain, or an encoder; others have their own pace."""
+        budget = self.budget
+        if self.net:
+            rate = {"learning_rate": budget.rate} if budget.rate else {}
+            return rate | ({"drop_at": (round(budget.drop * budget.steps),)} if budget.drop else {})
+        return {"learning_rate": budget.encoder_rate} if budget.encoder_rate and self.reading in CODED else {}
 
 
 @dataclass(frozen=True)
@@ -117,6 +131,8 @@ class Bias:
     change: Callable[[Recipe], Recipe]
     cost: float = 1.0
     """Time of its training in units of the vanilla one's."""
+    asking: float = 1.0
+    """Time of asking it in units of the vanilla one's."""
     twin: str = VANILLA
     """The recipe that it is one change of."""
 
@@ -130,7 +146,13 @@ _ORDER = {kind: place for place, kind in enumerate(KINDS)}
 
 
 def register(
-    name: str, *, kind: Kind = "data", own: Sequence[str] = (), cost: float = 1.0, twin: str = VANILLA
+    name: str,
+    *,
+    kind: Kind = "data",
+    own: Sequence[str] = (),
+    cost: float = 1.0,
+    asking: float = 1.0,
+    twin: str = VANILLA,
 ) -> Callable[[Callable[[Recipe], Recipe]], Callable[[Recipe], Recipe]]:
     """Decorator: a function from the vanilla recipe to a changed one becomes a bias, known to matrix, command and page.
 
@@ -146,7 +168,7 @@ def register(
             raise UsageError(f"kind of bias {name!r} must be one of {', '.join(KINDS)}, got {kind!r}")
         if "+" in name:
             raise UsageError(f"the name of a bias must not hold '+', which joins several, got {name!r}")
-        _BIASES.add(name, Bias(name, kind, tuple(own), change, cost, twin), home=change)
+        _BIASES.add(name, Bias(name, kind, tuple(own), change, cost, asking, twin), home=change)
         return change
 
     return keep
@@ -215,10 +237,12 @@ def twin_of(name: str) -> str:
 
 def cost_of(name: str) -> float:
     """Time of training in units of the vanilla one's."""
-    cost = 1.0
-    for part in biases(name):
-        cost *= part.cost
-    return cost
+    return math.prod(part.cost for part in biases(name))
+
+
+def asking_of(name: str) -> float:
+    """Time of asking in units of the vanilla one's."""
+    return math.prod(part.asking for part in biases(name))
 
 
 def recipe(name: str, domain: Domain, budget: Budget | None = None) -> Recipe:

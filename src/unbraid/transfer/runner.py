@@ -19,9 +19,9 @@ __all__ = ["expected_hours", "run_matrix"]
 POLL = 0.5
 
 
-def expected_hours(folder: MatrixFolder) -> float:
-    """Hours of one core that what is missing will take, about."""
-    cells = folder.missing()
+def expected_hours(folder: MatrixFolder, plan: Plan | None = None) -> float:
+    """Hours of one core that what is missing, of all or of a plan that is part of it, will take, about."""
+    cells = folder.missing(plan)
     keys = {folder.plan.run_key(cell) for cell in cells}
     return folder.plan.hours([key for key in keys if not folder.trained(key)], cells)
 
@@ -37,16 +37,15 @@ def run_matrix(
 ) -> MatrixFolder:
     """Train and ask what is missing; the same call again, or several at once, go on where others stopped.
 
-    What is there is not done again: a new bias adds a row, a new scenario a column. A run that fails is recorded and
+    What is there is not done again: a new bias adds a row, a new scenario a column, and a folder may be filled block by
+    block, one domain or seed after the other: what an earlier plan left open stays so. A run that fails is recorded and
     left alone until ``retry_failed``. What comes out does not depend on the engine or on its number of workers.
     """
     folder = begin_matrix(out, plan)
-    for domain in folder.plan.domains:
-        if not any(not folder.plan.refused(domain, bias) for bias in folder.plan.biases):
-            raise UsageError(
-                f"no bias can be trained on {domain}: {folder.plan.refused(domain, folder.plan.biases[0])}"
-            )
-    keys = list(dict.fromkeys(folder.plan.run_key(cell) for cell in folder.missing()))
+    for domain in plan.domains:
+        if not any(not plan.refused(domain, bias) for bias in plan.biases):
+            raise UsageError(f"no bias can be trained on {domain}: {plan.refused(domain, plan.biases[0])}")
+    keys = list(dict.fromkeys(plan.run_key(cell) for cell in folder.missing(plan)))
     if retry_failed:
         for key in keys:
             folder.forgive(key)

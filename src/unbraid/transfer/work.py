@@ -18,7 +18,7 @@ from unbraid.transfer.recipes import Recipe, recipe
 from unbraid.transfer.shared import sharing
 from unbraid.transfer.subjects import subject_of
 
-__all__ = ["ask_run", "train_run"]
+__all__ = ["ask_run", "train_recipe", "train_run"]
 
 Result = Literal["done", "busy", "stopped"]
 
@@ -33,7 +33,7 @@ def train_run(folder: str, key: dict[str, Any]) -> Result:
             return "done"
         made = recipe(asked.recipe, DOMAINS[asked.domain], matrix.plan.budget)
         start, parts = _start(matrix, asked, made)
-        done = _train(made, made.domain.data(asked.training), matrix.run(asked), asked.seed, start, parts)
+        done = train_recipe(made, made.domain.data(asked.training), matrix.run(asked), asked.seed, start, parts)
         return "done" if done else "stopped"
 
 
@@ -46,9 +46,10 @@ def ask_run(folder: str, key: dict[str, Any]) -> Result:
         if not held:
             return "busy"
         cells = [cell for cell in matrix.plan.cells() if matrix.plan.run_key(cell) == asked]
+        run = open_run(matrix.run(asked))  # once, so that what is built on it is, too
         for cell in cells:
             if matrix.cell(cell) is None:
-                _ask(matrix, cell, open_run(matrix.run(asked)))
+                _ask(matrix, cell, run)
         return "done"
 
 
@@ -66,7 +67,8 @@ def _ask(matrix: MatrixFolder, cell: Cell, run: Any) -> None:
     matrix.write_cell(cell, value if math.isfinite(value) else None, found.rows, seconds)
 
 
-def _train(made: Recipe, data: str, out: Any, seed: int, start: Any, parts: tuple[str, ...]) -> bool:
+def train_recipe(made: Recipe, data: str, out: Any, seed: int, start: Any = None, parts: tuple[str, ...] = ()) -> bool:
+    """Train a recipe, or go on with it; gives whether it was finished."""
     from unbraid.training import train
 
     about = made.trained()
@@ -92,7 +94,7 @@ def _start(matrix: MatrixFolder, key: RunKey, made: Recipe) -> tuple[Any, tuple[
         return None, ()
     out = matrix.path / "runs" / key.domain / f"before-{key.training}" / key.recipe / str(key.seed)
     before = recipe("vanilla", DOMAINS[made.start], matrix.plan.budget)
-    _train(before, before.domain.data(RANDOM), out, key.seed, None, ())
+    train_recipe(before, before.domain.data(RANDOM), out, key.seed)
     return out, ("trunk",)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,9 +14,22 @@ from unbraid.report.page.markup import Html, Section, command, figure, note, sec
 from unbraid.report.page.palette import shade
 from unbraid.report.page.shell import page
 from unbraid.report.page.tables import data_table, heat_table, scroll
+from unbraid.report.transfer.markdown import matrix_markdown
 from unbraid.report.transfer.picture import draw_matrix
 from unbraid.report.transfer.shown import REACH, in_words, shown, signed
-from unbraid.transfer import Matrix, MatrixFolder, get_scenario, matrix, own_scenarios, twin_of
+from unbraid.transfer import (
+    Matrix,
+    MatrixFolder,
+    cell_table,
+    get_scenario,
+    judge_published,
+    matrix,
+    own_scenarios,
+    twin_of,
+)
+
+if TYPE_CHECKING:
+    import polars
 
 __all__ = ["matrix_page", "write_matrices"]
 
@@ -29,6 +43,7 @@ TOGETHER = (
     "Orthogonal: each keeps what it buys alone. Symbiotic: together more than the sum of both somewhere. Exclusive: "
     "one of them loses what it buys alone."
 )
+BESIDE = "What Schott (2021, chapter 3) concludes from published results, and the rule by which each counts as seen."
 OVER_ALL = "Spearman's rank correlation of scenarios over all models: do they agree on which model is the better one?"
 OVER_SEEDS = (
     "The same over seeds of one bias, averaged over biases: near 0, one training says nothing about another scenario "
@@ -36,8 +51,13 @@ OVER_SEEDS = (
 )
 
 
-def matrix_page(matrices: Sequence[Matrix], name: str = "transfer", made_by: str = "unbraid transfer report") -> str:
-    """The page as HTML; every domain has its parts."""
+def matrix_page(
+    matrices: Sequence[Matrix],
+    name: str = "transfer",
+    made_by: str = "unbraid transfer report",
+    cells: polars.DataFrame | None = None,
+) -> str:
+    """The page as HTML; every domain has its parts. The table of all ``cells`` tells about single corruptions."""
     if not any(one.biases for one in matrices):
         raise UsageError("no bias has been measured yet: nothing to show")
     parts: list[Section] = []
@@ -52,6 +72,11 @@ def matrix_page(matrices: Sequence[Matrix], name: str = "transfer", made_by: str
             columns = ["first", "second", "together", "why"]
             table = data_table(columns, told, "Combinations", sortable=False, sentences=True)
             parts.append(section(f"Two at once{tail}", figure(TOGETHER, table), short=f"Combinations{tail}"))
+        judged = [[each.published, each.rule, each.verdict.sentence, each.verdict.word]
+                  for each in judge_published(one, cells)]  # fmt: skip
+        columns = ["published", "counts as seen if", "measured here", "verdict"]
+        beside = data_table(columns, judged, "Published outcomes", sortable=False, sentences=True)
+        parts.append(section(f"Beside what was published{tail}", figure(BESIDE, beside), short=f"Published{tail}"))
         parts += _agreement(one, tail)
         parts.append(section(f"Cards{tail}", [_card(one, bias) for bias in one.values], short=f"Cards{tail}"))
     seeds = {seed for one in matrices for _, seed in one.models()[0]}
@@ -108,11 +133,15 @@ def verdict_table(found: Matrix) -> Html:
 
 def write_matrices(folder: MatrixFolder, out: Path, made_by: str = "unbraid transfer report") -> list[Path]:
     """The page, tables and pictures of a matrix; returns what was written."""
+    table = cell_table(folder)
     every = [matrix(folder, domain) for domain in folder.plan.domains]
-    text = matrix_page([one for one in every if one.values], folder.plan.name, made_by)
+    filled = {one.domain: one for one in every if one.values}
+    text = matrix_page(list(filled.values()), folder.plan.name, made_by, table)
     make_folders(out)
-    written = [out / "report.html"]
+    written = [out / "report.html", out / "report.md", out / "table.parquet"]
     write_text(written[0], text)
+    write_text(written[1], matrix_markdown(folder.plan, table, filled, made_by))
+    save_table(table, written[2])
     for one in every:
         if not one.effects or not len(one.table()):
             continue

@@ -19,19 +19,19 @@ def binarised(recipe: Recipe) -> Recipe:
     return replace(recipe.wrapped(f"binarised:net={recipe.net}"), threshold=THRESHOLD)
 
 
-@register("coordinates", kind="architecture", own=("extrapolation", "geometry"))
+@register("coordinates", kind="architecture", own=("extrapolation", "geometry"), cost=1.2)
 def coordinates(recipe: Recipe) -> Recipe:
     """The network is told where each pixel is, by two more channels (CoordConv; Liu et al., 2018)."""
     return _inner(recipe, "coordconv:net={}")
 
 
-@register("rotation-equivariant", kind="architecture", own=("extrapolation", "geometry"), cost=3.0)
+@register("rotation-equivariant", kind="architecture", own=("extrapolation", "geometry"), cost=1.6, asking=1.5)
 def rotation_equivariant(recipe: Recipe) -> Recipe:
     """Every filter looks in several directions; a network of its own, not the vanilla one with a change."""
     return _inner(recipe, "rotation-eq")
 
 
-@register("spatial-transformer", kind="architecture", own=("extrapolation", "geometry"), cost=1.5)
+@register("spatial-transformer", kind="architecture", own=("extrapolation", "geometry"), cost=5.0, asking=4.0)
 def spatial_transformer(recipe: Recipe) -> Recipe:
     """The image is turned, scaled and moved by a small network before the vanilla one (Jaderberg et al., 2015)."""
     return _inner(recipe, "spatial-transformer:net={}")

@@ -41,13 +41,13 @@ def ant3x3(recipe: Recipe) -> Recipe:
     return recipe.augmented("ant:kernel=3,eps=5")
 
 
-@register("linf-training", own=("linf",), cost=10.0)
+@register("linf-training", own=("linf",), cost=8.0)
 def linf_training(recipe: Recipe) -> Recipe:
     """Adversarial examples within a linf ball instead of images (Madry et al., 2018)."""
     return _adversarial(recipe, "linf")
 
 
-@register("l2-training", own=("l2",), cost=10.0)
+@register("l2-training", own=("l2",), cost=8.0)
 def l2_training(recipe: Recipe) -> Recipe:
     """Adversarial examples within an l2 ball instead of images (Madry et al., 2018)."""
     return _adversarial(recipe, "l2")

@@ -64,7 +64,7 @@ class Corrupted(Scenario):
 
     category: ClassVar[str] = ""
     version: ClassVar[int] = VERSION
-    cost = 6.0
+    cost = 0.003
 
     images: int = 500
     """At most so many images, drawn by the seed."""

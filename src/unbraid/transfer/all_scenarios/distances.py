@@ -16,11 +16,16 @@ from unbraid.transfer.subjects import Subject
 
 __all__ = ["GaussianDistance", "Norm", "attacks_on", "reachable"]
 
-BUDGETS = ("smoke", "quick", "full")
+BUDGETS = ("smoke", "light", "quick", "full")
 SMOKE: dict[str, dict[str, dict[str, Any]]] = {
     "l0": {"salt-and-pepper": {"restarts": 1}},
     "l2": {"gaussian": {"restarts": 1}, "ddn": {"steps": 20}},
     "linf": {"fgm": {}, "bim": {"steps": 10}},
+}
+LIGHT: dict[str, dict[str, dict[str, Any]]] = {
+    "l0": {"salt-and-pepper": {"restarts": 1}, "fmn": {"steps": 40}},
+    "l2": {"gaussian": {"restarts": 1}, "fgm": {}, "ddn": {"steps": 40}},
+    "linf": {"fgm": {}, "fmn": {"steps": 40}, "bim": {"steps": 10}},
 }
 BLIND: dict[str, dict[str, dict[str, Any]]] = {
     "l0": {"salt-and-pepper": {"restarts": 3}, "pointwise": {"restarts": 3}},
@@ -40,7 +45,7 @@ class GaussianDistance(Scenario):
     title = "Gaussian distance"
     unit = "distance"
     interest = 0.05
-    cost = 10.0
+    cost = 0.008
 
     images: int = 500
     """At most so many images, drawn by the seed."""
@@ -63,19 +68,22 @@ class Norm(Scenario):
 
     unit = "distance"
     interest = 0.05
-    cost = 120.0
+    cost = 0.1
     version: ClassVar[int] = 1
 
     images: int = 100
     """At most so many images, drawn by the seed."""
     budget: str = "quick"
-    """Which attacks: smoke, quick, full."""
+    """Which attacks: smoke, light, quick, full."""
 
     def __post_init__(self) -> None:
         if self.images < 1:
             raise UsageError(f"images must be at least 1, got {self.images}")
         if self.budget not in BUDGETS:
             raise unknown_name("budget", self.budget, BUDGETS)
+
+    def seconds(self, asking: float = 1.0, training: float = 1.0) -> float:
+        return {"smoke": 0.2, "light": 0.5, "quick": 1.0, "full": 20.0}[self.budget] * super().seconds(asking, training)
 
     def ceiling(self, shape: tuple[int, ...]) -> float:
         pixels = math.prod(shape)
@@ -131,6 +139,7 @@ class Linf(Norm):
     """Worst case by the largest change of a pixel: median over the best of all attacks."""
 
     title = "L∞"
+    cost = 0.2
 
 
 def attacks_on(subject: Subject, norm: str, budget: str = "quick") -> dict[str, dict[str, Any]]:
@@ -142,7 +151,8 @@ def attacks_on(subject: Subject, norm: str, budget: str = "quick") -> dict[str, 
 
     if not subject.has_gradient:
         return BLIND[norm]
-    chosen = SMOKE[norm] if budget == "smoke" else KNOWN[budget][norm]
+    own = {"smoke": SMOKE, "light": LIGHT}
+    chosen = own[budget][norm] if budget in own else KNOWN[budget][norm]
     return {**chosen, **(DRAWN.get(norm, {}) if subject.draws else {})}
 
 

@@ -7,14 +7,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from unbraid.data import counter_rng
 from unbraid.errors import UsageError
-from unbraid.evaluation import Scores
+from unbraid.evaluation import Scores, draw_images
 from unbraid.transfer.scenario import VALUE, Asked, Scenario, register
 
 __all__ = ["Invariance"]
 
 PULLS, RATE = (0.0, 0.1), 0.02
 """How strongly searches are drawn back to the donor, and their step size."""
+KNOWN, KEPT = 2_000, 1e-3
+"""Training images that say what a metamer looks like; how near its logits must come to count."""
 
 
 @register("invariance")
@@ -24,13 +27,14 @@ class Invariance(Scenario):
 
     An image near the donor whose logits are those of the other image, up to a share of their spread, is searched by
     descent, once freely and once drawn back to the donor. Where it is near, the model ignores what tells the two
-    classes apart. Of a bijection the share of exact metamers that keep their logits stands beside it.
+    classes apart. Of a bijection, the share of exact metamers whose reference label follows their logits stands beside
+    it.
     """
 
     unit = "distance"
     interest = 0.05
     wants = ("scores", "gradients")
-    cost = 60.0
+    cost = 0.001
 
     images: int = 50
     """At most so many images, drawn by the seed."""
@@ -44,6 +48,9 @@ class Invariance(Scenario):
             raise UsageError(f"images must be at least 2 and steps at least 1, got {self.images} and {self.steps}")
         if not self.tolerance > 0:
             raise UsageError(f"tolerance must be above 0, got {self.tolerance}")
+
+    def seconds(self, asking: float = 1.0, training: float = 1.0) -> float:
+        return self.steps * super().seconds(asking, training)
 
     def ceiling(self, shape: tuple[int, ...]) -> float:
         return math.sqrt(math.prod(shape))
@@ -94,14 +101,33 @@ def _donors(labels: np.ndarray) -> np.ndarray:
 
 
 def _metamers(asked: Asked, images: np.ndarray, labels: np.ndarray) -> dict[str, float]:
-    """Exact metamers of a bijection: how far they are, and how many keep their logits."""
-    if not asked.subject.inverts:
+    """Exact metamers of a bijection: how many keep their logits, and whether those look like the class of the logits.
+
+    A reference that sees what a person would is the nearest of the training images. Of a model that ignores nothing of
+    the class, all metamers follow their logits; of one that ignores all of it they look like the donor.
+    """
+    run = asked.subject.source
+    if not asked.subject.inverts or run is None:
         return {}
     import torch
 
-    from unbraid.invariance import metamers, to_inputs
+    from unbraid.invariance import metamer_report, metamers, to_inputs, to_pictures
+    from unbraid.robustness.synthesis import NearestNeighbour
 
-    x = to_inputs(asked.subject.source, images)
-    found = metamers(asked.subject.source, x, labels=torch.from_numpy(labels), seed=asked.seed)
-    kept = (found.residual <= 1e-3).double().mean()
-    return {"metamers_kept": float(kept), "metamer_distance": float((found.x - x).flatten(1).norm(dim=1).median())}
+    x, data = to_inputs(run, images), run.data()
+    index = draw_images(data, KNOWN, 0)
+    reference = NearestNeighbour(data.images(index, counter_rng(0, 0)), asked.subject.labels(data, index))
+
+    def looks(inputs: torch.Tensor) -> torch.Tensor:
+        pictures = torch.from_numpy(to_pictures(run, inputs))
+        return reference(pictures.permute(0, 3, 1, 2).float().div(255))
+
+    found = metamers(run, x, labels=torch.from_numpy(labels), seed=asked.seed)
+    told = metamer_report(found, x, looks, proxy=True, tolerance=KEPT)
+    numbers = {
+        "metamers_kept": told.kept,
+        "metamer_distance": told.distance,
+        "reference_follows_logits": told.agreement,
+        "reference_follows_donor": told.as_donor,
+    }
+    return {name: float(one) for name, one in numbers.items() if one is not None and math.isfinite(one)}

@@ -10,7 +10,7 @@ from unbraid.errors import UsageError
 from unbraid.evaluation import Scores, draw_images
 from unbraid.transfer.all_scenarios.corrupted import spoiled
 from unbraid.transfer.domains import Domain
-from unbraid.transfer.scenario import VALUE, Asked, Scenario, register
+from unbraid.transfer.scenario import STEP, VALUE, Asked, Scenario, register
 from unbraid.transfer.subjects import Subject, subject_of
 
 __all__ = ["Confidence", "FewLabels", "risk_coverage"]
@@ -22,7 +22,7 @@ class Confidence(Scenario):
     """Under corruptions: 1 - area under the curve of risk over coverage; and 1 - mean confidence when wrong."""
 
     unit = "share"
-    cost = 10.0
+    cost = 0.002
 
     images: int = 200
     """At most so many images, each under all corruptions."""
@@ -71,7 +71,7 @@ class FewLabels(Scenario):
     title = "Few labels"
     unit = "share"
     wants = ("scores", "training")
-    cost = 60.0
+    cost = 0.001
 
     labels: int = 100
     """Labelled images."""
@@ -85,6 +85,9 @@ class FewLabels(Scenario):
             raise UsageError(
                 f"labels, steps and images must be at least 1, got {self.labels}, {self.steps}, {self.images}"
             )
+
+    def seconds(self, asking: float = 1.0, training: float = 1.0) -> float:
+        return self.steps * STEP * training + super().seconds(asking, training)
 
     def missing(self, subject: Subject, domain: Domain) -> str:
         if subject.source is not None and subject.source.objective.name in ("abs", "ice", "firevnet"):

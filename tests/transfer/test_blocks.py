@@ -1,0 +1,96 @@
+"""A matrix is filled block by block, and its costs are said before."""
+
+from dataclasses import replace
+
+import pytest
+
+from unbraid.engines import InlineEngine
+from unbraid.errors import UsageError
+from unbraid.transfer import (
+    Budget,
+    Plan,
+    begin_matrix,
+    expected_hours,
+    matrix,
+    open_matrix,
+    own_scenarios,
+    preset,
+    run_matrix,
+    with_twins,
+)
+
+TOLD = {"all": {"images": 50}}
+
+
+def plan(*, domains=("mini-sprites",), biases=("gaussian-noise",), scenarios=("iid",), seeds=(0,), **more):
+    return Plan("test", domains, with_twins(biases), scenarios, seeds, Budget(steps=2), TOLD, **more)
+
+
+@pytest.mark.usefixtures("small")
+def test_seeds_are_added_one_after_the_other_and_the_report_joins_them(tmp_path):
+    for seed in (0, 1, 2):
+        run_matrix(plan(seeds=(seed,)), tmp_path, engine=InlineEngine(), progress="none")
+    assert open_matrix(tmp_path).plan.seeds == (0, 1, 2)
+    assert matrix(tmp_path).effects["gaussian-noise"]["iid"].seeds == (0, 1, 2)
+
+
+@pytest.mark.usefixtures("small")
+def test_a_block_leaves_open_what_an_earlier_one_asked_for(tmp_path):
+    # Two seeds were planned and none was run: the block of seed 1 trains two models, not four.
+    begin_matrix(tmp_path, plan(seeds=(0, 1)))
+    folder = run_matrix(plan(seeds=(1,)), tmp_path, engine=InlineEngine(), progress="none")
+    assert {cell.seed for cell in folder.missing()} == {0}
+    assert folder.missing(plan(seeds=(1,))) == []
+    assert expected_hours(folder, plan(seeds=(1,))) == 0
+    assert expected_hours(folder) > 0
+
+
+@pytest.mark.usefixtures("small")
+def test_biases_may_be_absent_from_a_domain_and_splits_from_a_bias():
+    some = plan(
+        biases=("gaussian-noise", "speckle"),
+        scenarios=("iid", "composition"),
+        absent={"mini-sprites": ("speckle",)},
+        unsplit=("gaussian-noise",),
+    )
+    found = {(cell.bias, cell.scenario) for cell in some.cells()}
+    assert found == {("vanilla", "iid"), ("vanilla", "composition"), ("gaussian-noise", "iid")}
+    assert Plan.from_json(some.to_json(), "test") == some
+    with pytest.raises(UsageError, match="is written"):
+        replace(some, unsplit=("binarised+gaussian-noise",))
+
+
+@pytest.mark.usefixtures("small")
+def test_joined_plans_ask_all_that_one_of_them_asks(tmp_path):
+    names = ("gaussian-noise", "speckle")
+    begin_matrix(tmp_path, plan(biases=names, absent={"mini-sprites": names}, unsplit=names))
+    joined = begin_matrix(tmp_path, plan(biases=("speckle",), scenarios=("iid", "composition"))).plan
+    found = {(cell.bias, cell.scenario) for cell in joined.cells()}
+    assert found == {(bias, one) for bias in ("vanilla", "speckle") for one in ("iid", "composition")}
+
+
+def test_the_small_matrix_holds_what_it_should_and_can_be_afforded():
+    made = preset("small")
+    for domain, least in (("affine-digits", 12), ("rooms3d-32", 8)):
+        cells = [cell for cell in made.cells() if cell.domain == domain]
+        biases = {cell.bias for cell in cells} - {"vanilla"}
+        assert len(biases) >= least
+        assert all(len({cell.scenario for cell in cells if cell.bias == bias}) >= 10 for bias in biases)
+        assert {cell.seed for cell in cells} == {0, 1, 2}
+        # What a verdict needs is asked of every single bias.
+        for bias in biases:
+            asked = {cell.scenario for cell in cells if cell.bias == bias}
+            assert not own_scenarios(bias) or asked & set(own_scenarios(bias))
+    together = {"gaussian-noise+binarised", "ant1x1+stylised", "abs+gaussian-noise", "slow-vae+gaussian-noise"}
+    assert together | {"slow-vae+verified", "gaussian-noise+linf-training"} <= set(made.biases)
+    keys = list(dict.fromkeys(made.run_key(cell) for cell in made.cells()))
+    assert 4 < made.hours(keys, made.cells()) < 10
+
+
+def test_a_budget_sets_the_pace_of_classifiers_and_encoders():
+    made = preset("small")
+    vanilla, slow = (made.recipe("affine-digits", bias).trained()["options"] for bias in ("vanilla", "slow-vae"))
+    assert (vanilla["learning_rate"], vanilla["drop_at"]) == (2e-3, (1050,))  # 0.7 of 1500 steps
+    assert slow["learning_rate"] == 1e-3
+    assert "drop_at" not in slow
+    assert "learning_rate" not in made.recipe("affine-digits", "abs").trained()["options"]
