@@ -91,6 +91,7 @@ def run_claims(
     scale: Scale,
     out: Path,
     *,
+    only: Sequence[str] = (),
     engine: Callable[[], Engine] | None = None,
     reuse: Sequence[Path] = (),
     retry_failed: bool = False,
@@ -99,11 +100,14 @@ def run_claims(
     """Train what is missing, measure, judge, and append to ``claims.json``; the same call again goes on.
 
     A group is trained once, whichever claims read it. What fails does not stop the rest: its claims are ``not run``.
-    ``reuse`` are folders in which studies lie: runs there that were made by the same recipe are taken over.
+    ``only`` keeps to some run groups. ``reuse`` are folders in which studies lie: runs there that were trained by the
+    same recipe are taken over.
     """
     make = engine or (lambda: make_engine("process"))
     began = datetime.now(UTC).isoformat(timespec="seconds")
     for one in plan(claims, scale, out):
+        if only and one.group.name not in only:
+            continue
         if one.todo and not lacking_data(one.group, scale) and scale not in one.group.missing:
             _run(one, out, make, reuse, retry_failed, progress)
     return judge_claims(claims, scale, out, started=began)
