@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from unbraid.claims.judging import judge_claim as judge_claim
     from unbraid.claims.outcome import VERDICTS as VERDICTS
     from unbraid.claims.records import RECORDS as RECORDS
-    from unbraid.claims.records import largest_scale as largest_scale
     from unbraid.claims.records import latest as latest
     from unbraid.claims.records import read_records as read_records
     from unbraid.claims.runner import Planned as Planned
@@ -33,30 +32,43 @@ if TYPE_CHECKING:
     from unbraid.claims.runner import run_claims as run_claims
     from unbraid.claims.sources import SOURCES as SOURCES
     from unbraid.claims.sources import WORKS as WORKS
+    from unbraid.claims.tally import Count as Count
+    from unbraid.claims.tally import Standing as Standing
+    from unbraid.claims.tally import adjusted as adjusted
+    from unbraid.claims.tally import counts as counts
+    from unbraid.claims.tally import disagreeing as disagreeing
+    from unbraid.claims.tally import headline as headline
+    from unbraid.claims.tally import standing as standing
 
 _HOMES = {
     "AREAS": "claim",
     "Claim": "claim",
+    "Count": "tally",
     "Judged": "judging",
     "Planned": "runner",
     "RECORDS": "records",
     "SCALES": "group",
     "SOURCES": "sources",
     "Scale": "group",
+    "Standing": "tally",
     "VERDICTS": "outcome",
     "WORKS": "sources",
+    "adjusted": "tally",
     "chosen": "claim",
     "claims": "catalogue",
+    "counts": "tally",
+    "disagreeing": "tally",
     "groups": "catalogue",
+    "headline": "tally",
     "holm": "judging",
     "judge_claim": "judging",
     "judge_claims": "runner",
     "lacking_data": "runner",
-    "largest_scale": "records",
     "latest": "records",
     "plan": "runner",
     "read_records": "records",
     "run_claims": "runner",
+    "standing": "tally",
 }
 
 __all__ = sorted(_HOMES)

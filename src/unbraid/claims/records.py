@@ -8,13 +8,13 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from unbraid.claims.claim import CLAIMS, Claim
+from unbraid.claims.claim import CLAIMS
 from unbraid.claims.group import SCALES, Scale
 from unbraid.files import claim as lock
 from unbraid.files import make_folders, write_json
 from unbraid.reading import check_form, read_json
 
-__all__ = ["RECORDS", "append", "largest_scale", "latest", "read_records", "surroundings"]
+__all__ = ["RECORDS", "append", "latest", "read_records", "surroundings"]
 
 RECORDS = "claims.json"
 FORMAT = 1
@@ -45,13 +45,6 @@ def append(out: Path, records: Sequence[Mapping[str, Any]]) -> None:
 def latest(records: Sequence[Mapping[str, Any]]) -> dict[tuple[str, Scale], dict[str, Any]]:
     """The last record of every claim and scale."""
     return {(one["id"], one["scale"]): dict(one) for one in records if one["id"] in CLAIMS and one["scale"] in SCALES}
-
-
-def largest_scale(claim: Claim, found: Mapping[tuple[str, Scale], Mapping[str, Any]]) -> Scale | None:
-    """The largest scale at which a claim was run; one that was judged comes before one that was not."""
-    there = [scale for scale in SCALES if (claim.id, scale) in found]
-    judged = [scale for scale in there if found[claim.id, scale]["verdict"] not in ("not run", "not judged")]
-    return (judged or there or [None])[-1]  # type: ignore[list-item]
 
 
 def surroundings() -> dict[str, Any]:
