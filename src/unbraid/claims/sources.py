@@ -68,7 +68,7 @@ WORKS = {
             "A simple way to make neural networks robust against diverse image corruptions, ECCV",
             "Schott 2021",
             (
-                *("table 1", "table 2", "table 3", "table 4", "figure 2"),
+                *("table 1", "table 2", "table 3", "figure 2"),
                 *("supplementary table 6", "supplementary table 7", "supplementary figure 2"),
             ),
         ),

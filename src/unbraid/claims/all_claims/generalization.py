@@ -128,8 +128,11 @@ def towards_the_mean(tables: Tables) -> Mapping[str, Measured]:
             pooled.setdefault(int(seed), []).append((below, images))
     if any(len(parts) < 2 for parts in pooled.values()):
         raise UsageError("both models need the same seeds on the extrapolation split")
-    shares = {seed: float(np.average(*zip(*parts, strict=True))) for seed, parts in pooled.items()}  # type: ignore[call-overload]
-    return {"share not beyond the truth": Values(dict(sorted(shares.items())))}
+    shares = {
+        seed: float(np.average([below for below, _ in parts], weights=[images for _, images in parts]))
+        for seed, parts in sorted(pooled.items())
+    }
+    return {"share not beyond the truth": Values(shares)}
 
 
 @claim(
