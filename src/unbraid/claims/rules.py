@@ -80,8 +80,13 @@ def _over_seeds(measured: Measured) -> dict[str, Any]:
 
 def _told(found: dict[str, Any], what: str) -> str:
     if found["sd"] is None:
-        return f"{what} {found['mean']:+.4g} of one seed, which tells nothing of luck"
-    return f"{what} {found['mean']:+.4g} [{found['low']:+.4g} to {found['high']:+.4g}], {found['n']} seeds"
+        return f"{what} {_signed(found['mean'])} of one seed, which tells nothing of luck"
+    return f"{what} {_signed(found['mean'])} [{_signed(found['low'])} to {_signed(found['high'])}], {found['n']} seeds"
+
+
+def _signed(value: float) -> str:
+    """A number with its sign; what is left of rounding is zero."""
+    return f"{0.0 if abs(value) < 1e-12 else value:+.4g}"
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ WORK = "Zietlow 2022"
     source(WORK, "section 3.2.4", "chapter 5"),
     "The least stochastic loss needs orthogonal columns of the Jacobian; in the linear case these are those of PCA",
     groups=("exact",),
+    cells={"exact": {"question": ("theorems",)}},
     rules={
         "theorems": X(
             {

@@ -300,6 +300,7 @@ def downstream_efficiency(tables: Tables) -> Mapping[str, Measured]:
     source(WORK, "theorem 1"),
     "For independent coordinates there is a bijection that keeps their law and mixes all of them",
     groups=("exact",),
+    cells={"exact": {"question": ("impossibility",)}},
     rules={
         "uniform law, two dimensions": X(
             {

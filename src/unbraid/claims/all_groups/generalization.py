@@ -246,8 +246,10 @@ def descent(
     split: str, seed: int, images: int, samples: int, iterations: int, *, needed: Mapping[str, str]
 ) -> list[dict[str, Any]]:
     """R² of the read-out on codes of the encoder, and on latents found by descent through the decoder."""
+    import numpy as np
+
     from unbraid.data import counter_rng
-    from unbraid.generalization import fit_readout, r2_scores, split_of
+    from unbraid.generalization import fit_readout, r2, space_of, split_of
     from unbraid.robustness.synthesis import infer
     from unbraid.study import open_study
     from unbraid.training import open_run
@@ -264,7 +266,8 @@ def descent(
     pixels, factors = halves.test.images(index, counter_rng(0, 1)), halves.test.factors(index)
     found = infer(run, pixels, samples=samples, iterations=iterations).codes[:, 0]
     told = {"encoder": run.encode(pixels), "descent": found}
-    scores = {name: r2_scores(read.read(codes), factors, halves.data).mean for name, codes in told.items()}
+    space = space_of(halves.data)
+    scores = {name: r2(read.read(codes.astype(np.float32)), factors, space).mean for name, codes in told.items()}
     return [{name: float(value) for name, value in scores.items()}]
 
 

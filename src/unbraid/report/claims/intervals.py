@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from unbraid.report.page.axes import Scale, number
+from unbraid.report.page.axes import Scale, number, without_dust
 from unbraid.report.page.markup import Html, tag
 from unbraid.report.page.svg import label, svg
 
@@ -35,7 +35,7 @@ def interval_bar(statistic: Mapping[str, Any], published: float | None) -> Html 
     body.append(tag("path", d=f"M{axis(point)} {middle}h0", class_="dots huge t0"))
     if published is not None:
         body.append(tag("circle", cx=axis(published), cy=middle, r=5, class_="ring"))
-    ends = [axis.low + 0.06 * (axis.high - axis.low) / 1.12, axis.high - 0.06 * (axis.high - axis.low) / 1.12]
+    ends = [min(marks), max(marks)]
     body.append(label(number(ends[0]), axis(ends[0]), 42, "start"))
     body.append(label(number(ends[1]), axis(ends[1]), 42, "end"))
     about = f"{statistic['name']}: {number(point)}, from {number(low)} to {number(high)}"
@@ -62,4 +62,4 @@ def _asked(statistic: Mapping[str, Any]) -> float | None:
 
 
 def _finite(value: Any) -> float | None:
-    return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
+    return without_dust(float(value)) if isinstance(value, int | float) and math.isfinite(value) else None

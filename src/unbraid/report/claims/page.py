@@ -13,9 +13,10 @@ from unbraid.report.claims.summary import (
     seeds_words,
     source_rows,
 )
+from unbraid.report.page.axes import number
 from unbraid.report.page.markup import Html, Section, command, figure, note, section, slug, tag, terms
 from unbraid.report.page.shell import page
-from unbraid.report.page.tables import data_table
+from unbraid.report.page.tables import data_table, scroll
 
 __all__ = ["claims_page"]
 
@@ -78,32 +79,31 @@ def _counts(found: Sequence[Standing]) -> Section:
 
 
 def _table(found: Sequence[Standing], title: str) -> Html:
-    columns = ["claim", "statement", "published", "measured", "verdict", "why", "seeds", "cost, min", "data", "command"]
-    return data_table(columns, [_row(one) for one in found], title, sortable=False, sentences=True)
+    heads = [tag("th", name, scope="col") for name in ("claim", "published", "measured", "verdict", "runs")]
+    body = [tag("tr", [tag("td", cell) for cell in _row(one)]) for one in found]
+    caption = tag("caption", title, class_="unseen")
+    table = tag("table", caption, tag("thead", tag("tr", heads)), tag("tbody", body), class_="data sentences claims")
+    return scroll(table, title)
 
 
 def _row(one: Standing) -> list[object]:
-    record = one.record
-    link = tag("a", one.claim.id, href=f"#{slug(one.claim.id)}")
-    scale = one.scale or "small"
-    cost = None if record is None else sum(group["cpu_seconds"] for group in record["groups"]) / 60
+    record, claim, scale = one.record, one.claim, one.scale or "small"
     verdict = f"{one.verdict} ({scale})" if record is not None else "not run"
-    if disagreeing(one):
-        verdict += ", depends on scale"
+    verdict += ", depends on scale" if disagreeing(one) else ""
     reason = "" if record is None else str(record["reason"])
     if one.void:
         reason += f" Earlier verdicts ({', '.join(one.void)}) are void: rule or recipe changed since."
+    runs = [claim.data, "no runs"]
+    if record is not None:
+        minutes = sum(group["cpu_seconds"] for group in record["groups"]) / 60
+        seeds = f"{seeds_words(record)} seeds" if record["seeds"] else "no seeds"
+        runs = [claim.data, seeds, f"{number(minutes)} min", ", ".join(claim.groups)]
     return [
-        (link, one.claim.id),
-        f"{one.claim.statement} ({one.claim.source})",
-        published_words(one),
-        (_measured(one), ""),
-        (tag("b", verdict), verdict),
-        reason,
-        seeds_words(record),
-        cost,
-        one.claim.data,
-        (tag("code", f"unbraid claims run {one.claim.id} --scale {scale}"), ""),
+        [tag("a", claim.id, href=f"#{slug(claim.id)}"), tag("p", claim.statement), tag("small", str(claim.source))],
+        tag("ul", [tag("li", words) for words in published_words(one).split("; ")], class_="plain"),
+        _measured(one),
+        [tag("b", verdict), tag("p", reason), *(tag("p", tag("small", f"Note: {text}")) for text in claim.notes)],
+        tag("ul", [tag("li", words) for words in runs], class_="plain"),
     ]
 
 
