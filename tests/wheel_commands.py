@@ -57,6 +57,11 @@ transfer run smoke --biases gaussian-noise --scenarios iid,noise --steps 5 --wor
 transfer report transferred
 transfer combine gaussian-noise binarised --preset smoke --scenarios iid,noise --steps 5 --workers 1 --out transferred
 transfer card judge --scenarios iid,gaussian-distance --images 20 --out card
+claims list invariance
+claims show invariance/theorem-8
+claims run invariance/theorem-8 --workers 1 --progress none --out claimed
+claims judge invariance/theorem-8 --scale smoke --out claimed
+claims report --out claimed
 evolve run --data blobs16 --members 2 --images 64 --generations 1 --workers 1 --out population
 evolve status population --draw
 evolve compare smoke --seeds 1 --members 2 --images 4000 --generations 1 --workers 1 --out compared \

@@ -11,7 +11,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from unbraid.errors import UsageError, unknown_name
 
-__all__ = ["Named", "check_options", "parse_name", "parse_options", "parse_value"]
+__all__ = ["Named", "check_options", "parse_name", "parse_options", "parse_value", "seed_list"]
 
 _FLOAT = re.compile(r"[+-]?(\d+\.\d*|\.\d+|\d+(?=[eE]))([eE][+-]?\d+)?")
 _TEXT = {str, Path, NoneType}
@@ -144,3 +144,15 @@ def _element(kinds: Iterable[Any], position: int) -> Any:
         if get_origin(kind) in (list, tuple) and (inside := get_args(kind)):
             return inside[0] if len(inside) == 1 or inside[1] is ... else inside[min(position, len(inside) - 1)]
     return inspect.Parameter.empty
+
+
+def seed_list(seeds: int | Iterable[int]) -> list[int]:
+    """Seeds by their number, from 0, or as they are given.
+
+    >>> seed_list(3), seed_list([100, 101])
+    ([0, 1, 2], [100, 101])
+    """
+    found = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
+    if not found or len(set(found)) < len(found) or min(found) < 0:
+        raise UsageError(f"seeds must be at least 1, or different whole numbers from 0, got {seeds}")
+    return found

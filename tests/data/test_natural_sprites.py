@@ -154,3 +154,13 @@ def test_a_table_of_one_s_own_takes_the_place_of_the_tracks(tmp_path):
     assert data.card.stands_in_for == ""
     with pytest.raises(UsageError, match="channels be 1 or 3"):
         load("natural-sprites:channels=2")
+
+
+def test_ranges_of_measured_factors_are_those_of_all_positions():
+    data = load("natural-sprites:size=32,channels=1")
+    # Every frame has all 160 looks, so that 160 frames with all looks and all frames with one look hold all values.
+    frames = data.factors(np.arange(0, len(data), 160))
+    looks = data.factors(np.arange(160))
+    low, high = zip(*data.factor_ranges, strict=True)
+    assert low == (*frames[:, :3].min(0), *looks[:, 3:].min(0))
+    assert high == (*frames[:, :3].max(0), *looks[:, 3:].max(0))

@@ -12,6 +12,7 @@ from tyro.conf import OmitArgPrefixes, OmitSubcommandPrefixes, Suppress, subcomm
 
 from unbraid import objectives
 from unbraid.cli.attack import robustness_attack
+from unbraid.cli.claims import claims_judge, claims_list, claims_report, claims_run, claims_show
 from unbraid.cli.data import data_get, data_list, data_show
 from unbraid.cli.evaluate import evaluate_command
 from unbraid.cli.evolve import evolve_run
@@ -75,13 +76,14 @@ Start: unbraid train beta-vae --data sprites32 --beta 4 --steps 2000 --seed 0 --
 Own objectives, networks, data sets, metrics and measures: --plugin FILE.py with any command.
 Completion: unbraid completion bash|zsh|fish. Version: unbraid --version"""
 
-LISTS = ("--augment", "--option", "--search")
+LISTS = ("--augment", "--group", "--option", "--reuse", "--search")
 """Options that take several values, at once or by being given again."""
 
 SHELLS = ("bash", "zsh", "fish")
 
 GROUPS = {
     "train": "Train an objective on a data set into a run folder, or go on with it.",
+    "claims": "What was published, held to runs at three scales: list, show, run, judge, report.",
     "data": "Data sets: list, show, get, transitions.",
     "evolve": "Populations that copy their best members, alone or recursively: run, status, compare.",
     "generalize": "Which factors models know outside their training images: run, report, table, show.",
@@ -120,6 +122,13 @@ def commands() -> Tree:
         },
         "metrics": {"lab": metrics_lab},
         "report": report_command,
+        "claims": {
+            "list": claims_list,
+            "show": claims_show,
+            "run": claims_run,
+            "judge": claims_judge,
+            "report": claims_report,
+        },
         "robustness": {
             "corruptions": robustness_corruptions,
             "noise": robustness_noise,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from unbraid.invariance.metameric import metamer_report, metamers
 from unbraid.invariance.nuisance import train_nuisance
 from unbraid.invariance.toy import SIZE, redundant_gaussians, redundant_oracle
 from unbraid.objectives import make
+from unbraid.options import seed_list
 from unbraid.progress import ProgressKind
 from unbraid.training import train
 
@@ -53,19 +54,20 @@ class ToyResult:
 
 
 def toy_experiment(
-    out: Path, *, seeds: int = 3, steps: int = 3000, progress: ProgressKind = "auto"
+    out: Path, *, seeds: int | Sequence[int] = 3, steps: int = 3000, progress: ProgressKind = "auto"
 ) -> Iterator[ToyResult]:
     """Train every way with every seed on :func:`redundant_gaussians`, and judge each by 10,000 new points.
 
     The published toy has fresh samples in every batch; here batches are drawn from 200,000 of them. Runs are kept in
     ``out``, and the same call goes on where it stopped.
     """
-    if seeds < 1 or steps < 1:
-        raise UsageError(f"seeds and steps must be at least 1, got {seeds} and {steps}")
+    if steps < 1:
+        raise UsageError(f"steps must be at least 1, got {steps}")
+    chosen_seeds = seed_list(seeds)
     data = redundant_gaussians(200_000, seed=0)
     (known, classes), (x, labels) = _points(20_000, 100), _points(10_000, 200)
     for way, (objective, options) in TOY_WAYS.items():
-        for seed in range(seeds):
+        for seed in chosen_seeds:
             chosen = make(objective, options)
             folder = out / f"{way.replace(' ', '-')}-{seed}"
             run = train(

@@ -109,7 +109,7 @@ class NoiseDistances(Measure):
     steps: int = 1_000
     """Batches that each of them is trained on."""
     eps: float = 0.0
-    """L2 norm of their noise in training; 0 is that of normal noise of standard deviation 0.5."""
+    """L2 norm of their noise in training, at which accuracies are told; 0 is that of normal noise of deviation 0.5."""
     kernel: int = 1
     """Size of their kernel: 1, or 3 for noise that hangs together over three pixels."""
 
@@ -146,6 +146,7 @@ class NoiseDistances(Measure):
         if direction != "learned":
             found = noise_distance(model, images, labels, direction, seed=seed)
             parts = {"distances": found.distances, "interval": np.array(found.interval)}
+            parts |= {"accuracy": float((found.distances > self.eps).mean())} if self.eps else {}
             about = {"images": len(examples), "direction": direction, "seed": seed}
             score = Score("noise_distance", found.median, parts=parts, settings=about)
             return {"noise_distance": score, "misclassified": found.misclassified, "unmoved": found.unmoved}
@@ -161,6 +162,8 @@ class NoiseDistances(Measure):
         )
         first = learned.found[0]
         each = {"medians": learned.medians, "sd": learned.sd, "unreached": np.array(learned.unreached)}
+        if self.eps:
+            each["accuracy"] = float(np.mean([(one.distances > self.eps).mean() for one in learned.found]))
         about = {"images": len(examples), "direction": direction, **learned.settings}
         score = Score("noise_distance", learned.mean, parts={"distances": first.distances, **each}, settings=about)
         unmoved = float(np.mean([one.unmoved for one in learned.found]))

@@ -21,6 +21,7 @@ from unbraid.engines import Engine
 from unbraid.errors import UsageError
 from unbraid.files import write_json
 from unbraid.metrics import mig
+from unbraid.options import seed_list
 from unbraid.paths import user_path
 from unbraid.progress import ProgressKind
 from unbraid.reading import read_json
@@ -51,7 +52,7 @@ def compare(
     data: str,
     *,
     out: str | Path,
-    seeds: int = 5,
+    seeds: int | Sequence[int] = 5,
     engine: Engine | None = None,
     plugins: Sequence[str] = (),
     progress: ProgressKind = "auto",
@@ -68,7 +69,7 @@ def compare(
         )
     if recursion.final.images is None:
         recursion = replace(recursion, final=replace(recursion.final, images=len(dataset)))
-    for seed in range(seeds):
+    for seed in seed_list(seeds):
         place = folder / f"seed-{seed}"
         tree = recurse(
             replace(recursion, ablation=True),

@@ -12,6 +12,7 @@ import numpy as np
 from unbraid.data import Blobs, Dataset, load
 from unbraid.errors import UsageError, unknown_name
 from unbraid.objectives import BetaVAE
+from unbraid.options import seed_list
 from unbraid.theory.fitted import Fitted, fit
 from unbraid.theory.jacobian import decoder_jacobian, decoder_of
 from unbraid.theory.polarised import polarisation
@@ -30,7 +31,7 @@ BLOBS = "mlp:encoder=128+128,decoder=128+128,decoder_activation=tanh"
 
 
 def image_trials(
-    data: str, folder: Path, *, seeds: int = 5, scale: Scale = "small", steps: int | None = None
+    data: str, folder: Path, *, seeds: int | Sequence[int] = 5, scale: Scale = "small", steps: int | None = None
 ) -> Iterator[Trial]:
     """Table 3.3 on a data set of pictures: every model that was published for it, seed by seed, with its settings.
 
@@ -39,16 +40,16 @@ def image_trials(
     """
     if data not in IMAGES:
         raise unknown_name("data set of pictures", data, IMAGES)
-    _check(seeds, steps, scale)
+    _check(steps, scale)
     plan = preset(data)
     usual = plan.steps(plan.small_epochs if scale == "small" else None)
-    for seed in range(seeds):
+    for seed in seed_list(seeds):
         for model in plan.models:
             yield _trial(plan, model, folder, 0 if model == "random" else steps or usual, seed)
 
 
 def agreement_trials(
-    data: str, folder: Path, *, seeds: int = 24, scale: Scale = "small", steps: int | None = None
+    data: str, folder: Path, *, seeds: int | Sequence[int] = 24, scale: Scale = "small", steps: int | None = None
 ) -> Iterator[Trial]:
     """Figure 3.4: does the distance to orthogonality tell which restart separates the factors?
 
@@ -57,8 +58,8 @@ def agreement_trials(
     """
     if data not in ("dsprites", "blobs16"):
         raise unknown_name("data set of the agreement", data, ("dsprites", "blobs16"))
-    _check(seeds, steps, scale)
-    for seed in range(seeds):
+    _check(steps, scale)
+    for seed in seed_list(seeds):
         share = STOPS[seed % len(STOPS)]
         if data == "dsprites":
             plan = preset(data)
@@ -70,9 +71,9 @@ def agreement_trials(
         yield Trial(f"blobs16-beta-vae-{chosen}-seed{seed}", setting, partial(_blobs, chosen, seed))
 
 
-def _check(seeds: int, steps: int | None, scale: str) -> None:
-    if seeds < 1 or (steps is not None and steps < 1):
-        raise UsageError(f"seeds and steps must be at least 1, got {seeds} and {steps}")
+def _check(steps: int | None, scale: str) -> None:
+    if steps is not None and steps < 1:
+        raise UsageError(f"steps must be at least 1, got {steps}")
     if scale not in ("small", "paper"):
         raise unknown_name("scale", scale, ("small", "paper"))
 

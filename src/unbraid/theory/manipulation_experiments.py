@@ -14,6 +14,7 @@ from unbraid.data import counter_rng, load
 from unbraid.errors import UsageError, unknown_name
 from unbraid.metrics import evaluate
 from unbraid.objectives import BetaVAE, Objective, make
+from unbraid.options import seed_list
 from unbraid.reading import read_json
 from unbraid.theory.manipulation import (
     Say,
@@ -104,7 +105,7 @@ def manipulation_trials(
     data: str,
     folder: Path,
     *,
-    seeds: int = 8,
+    seeds: int | Sequence[int] = 8,
     methods: Sequence[str] = ("beta-vae", "beta-tcvae", "pcl"),
     **options: Any,
 ) -> Iterator[Trial]:
@@ -117,7 +118,7 @@ def manipulation_trials(
         if method not in METHODS:
             raise unknown_name("model of the manipulation", method, METHODS)
     ready = prepare(data, folder, **options)
-    for seed in range(seeds):
+    for seed in seed_list(seeds):
         for method in methods:
             for variant in VARIANTS:
                 yield ready.trial(method, variant, seed)
@@ -127,7 +128,7 @@ def strength_trials(
     data: str,
     folder: Path,
     *,
-    seeds: int = 8,
+    seeds: int | Sequence[int] = 8,
     methods: Sequence[str] = ("beta-vae", "beta-tcvae"),
     strengths: Sequence[float] = STRENGTHS,
     **options: Any,
@@ -142,7 +143,7 @@ def strength_trials(
     if not strengths or min(strengths) <= 0:
         raise UsageError(f"strengths must be positive multiples, got {list(strengths)}")
     ready = prepare(data, folder, **options)
-    for seed in range(seeds):
+    for seed in seed_list(seeds):
         for method in methods:
             for strength in strengths:
                 trial = ready.trial(method, "perturbed", seed, strength)

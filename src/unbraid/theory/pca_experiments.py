@@ -5,13 +5,14 @@ After Rolinek, Zietlow & Martius (2019), tables 3.2 to 3.4 of the longer account
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
 from unbraid.data import Dataset, SyntheticLinear, SyntheticNonlinear
 from unbraid.errors import UsageError, unknown_name
 from unbraid.objectives import AE, BetaVAE, FullBetaVAE, LinearVAE, Objective
+from unbraid.options import seed_list
 from unbraid.theory.fitted import fit
 from unbraid.theory.trials import Trial
 
@@ -21,7 +22,7 @@ TANH = "mlp:encoder=60+40+20,decoder=20+40+60,activation=tanh"
 """The published networks for the nonlinear vectors."""
 
 
-def pca_trials(experiment: str, *, seeds: int = 5, steps: int | None = None) -> Iterator[Trial]:
+def pca_trials(experiment: str, *, seeds: int | Sequence[int] = 5, steps: int | None = None) -> Iterator[Trial]:
     """All trials of an experiment, seed by seed, so that stopping early leaves a whole table of fewer seeds.
 
     ``orthogonality``: which models have orthogonal columns and separate the factors (table 3.3). ``degeneracy``: the
@@ -31,9 +32,9 @@ def pca_trials(experiment: str, *, seeds: int = 5, steps: int | None = None) -> 
     """
     if experiment not in EXPERIMENTS:
         raise unknown_name("experiment", experiment, EXPERIMENTS)
-    if seeds < 1 or (steps is not None and steps < 1):
-        raise UsageError(f"seeds and steps must be at least 1, got {seeds} and {steps}")
-    for seed in range(seeds):
+    if steps is not None and steps < 1:
+        raise UsageError(f"steps must be at least 1, got {steps}")
+    for seed in seed_list(seeds):
         for data, model, objective, usual, options in EXPERIMENTS[experiment](seed):
             chosen = 0 if model == "random" else steps or usual
             setting = {

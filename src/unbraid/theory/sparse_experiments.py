@@ -14,6 +14,7 @@ import numpy as np
 from unbraid.data import counter_rng
 from unbraid.errors import UsageError, unknown_name
 from unbraid.objectives import PCL, PMVAE, GaussianSlowVAE, Objective, SlowFlow, SlowVAE
+from unbraid.options import seed_list
 from unbraid.theory.identifiability import fit_toy
 from unbraid.theory.toys import Toy, ar_toy, linear_mixing, nonlinear_mixing, pair_toy, whitened
 
@@ -32,7 +33,7 @@ def identifiability(
     world: World = "linear",
     *,
     dimensions: int = 5,
-    seeds: int = 3,
+    seeds: int | Sequence[int] = 3,
     steps: int | None = None,
     pairs: int = 20_000,
     layers: Sequence[int] = (1, 2, 3),
@@ -49,7 +50,6 @@ def identifiability(
         raise unknown_name("world", world, WORLDS)
     for name, value, least in (
         ("dimensions", dimensions, 2),
-        ("seeds", seeds, 1),
         ("pairs", pairs, 1),
         ("restarts", restarts, 1),
         ("layers", min(layers, default=0), 1),
@@ -61,7 +61,7 @@ def identifiability(
     train = partial(fit_toy, steps=steps, batch_size=0 if world == "linear" else 256)
     for depth in layers if world == "series" else (None,):
         make = partial(_series_world, layers=depth) if depth else _WORLDS[world]
-        for seed in range(seeds):
+        for seed in seed_list(seeds):
             for name, toy, objective in make(dimensions, pairs, seed):
                 tries = [train(objective, toy, seed=seed + 1000 * again) for again in range(restarts)]
                 found = min(tries, key=lambda one: one.loss)
@@ -69,7 +69,11 @@ def identifiability(
 
 
 def posterior_collapse(
-    kappas: Iterable[float] = (0.2, 0.4, 0.6, 0.8, 1.0), *, seeds: int = 1, steps: int = 2000, pairs: int = 50_000
+    kappas: Iterable[float] = (0.2, 0.4, 0.6, 0.8, 1.0),
+    *,
+    seeds: int | Sequence[int] = 1,
+    steps: int = 2000,
+    pairs: int = 50_000,
 ) -> Iterator[Row]:
     """Two latents, the second shrunk to ``kappa``: below about 0.4 the linear SlowVAE gives it up, the flow does not.
 
@@ -79,7 +83,7 @@ def posterior_collapse(
     for kappa in kappas:
         if not kappa > 0:
             raise UsageError(f"kappa must be positive, got {kappa}")
-        for seed in range(seeds):
+        for seed in seed_list(seeds):
             toy = _pairs(partial(np.multiply, np.array([1.0, kappa])), 2, pairs, seed)
             for objective in (
                 _slow_vae(2, "linear", gamma=1, learning_rate=1e-2),
@@ -90,11 +94,16 @@ def posterior_collapse(
 
 
 def dimensionality(
-    seen: Sequence[int] = (5, 15, 50), *, dimensions: int = 5, seeds: int = 1, steps: int = 4000, pairs: int = 20_000
+    seen: Sequence[int] = (5, 15, 50),
+    *,
+    dimensions: int = 5,
+    seeds: int | Sequence[int] = 1,
+    steps: int = 4000,
+    pairs: int = 20_000,
 ) -> Iterator[Row]:
     """SlowVAE on the same latents seen through more and more outputs: the more, the better they are found."""
     for size in seen:
-        for seed in range(seeds):
+        for seed in seed_list(seeds):
             toy = _nonlinear(dimensions, size, pairs, seed)
             found = fit_toy(_slow_vae(dimensions, MLP, gamma=10), toy, steps=steps, seed=seed)
             yield {"model": "slow-vae", "seen": size, "seed": seed, **found.to_json()}

@@ -33,6 +33,9 @@ def _measured_ranges(dataset: Dataset) -> tuple[tuple[float, float], ...] | None
     """Smallest and largest value of each factor, where they were measured."""
     if not dataset.has_factors or dataset.factor_sizes is not None:
         return None
+    known: tuple[tuple[float, float], ...] | None = getattr(dataset, "factor_ranges", None)
+    if known is not None:  # of a set so large that reading all of it would take gigabytes
+        return known
     factors = dataset.factors(np.arange(len(dataset)))
     return tuple((float(low), float(high)) for low, high in zip(factors.min(0), factors.max(0), strict=True))
 

@@ -5,7 +5,7 @@ Every pair takes position and area from two neighbouring frames of a track, and 
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 import numpy as np
@@ -102,6 +102,13 @@ class NaturalSprites(_Source, TrackDataset):
         x, y, area = self.tracks.values[frame].T
         angle, shape = np.divmod(look, len(SHAPES))
         return np.stack([x / WINDOW, y / WINDOW, np.sqrt(area) / WINDOW, ANGLES[angle], shape], axis=1)
+
+    @cached_property
+    def factor_ranges(self) -> tuple[tuple[float, float], ...]:
+        """Smallest and largest value of each factor: every frame has every look, so that neither needs the other."""
+        frames, looks = self.factors(np.arange(len(self.tracks)) * LOOKS), self.factors(np.arange(LOOKS))
+        columns = [*frames[:, :3].T, *looks[:, 3:].T]
+        return tuple((float(column.min()), float(column.max())) for column in columns)
 
     def images(self, index: np.ndarray | Sequence[int], rng: np.random.Generator | None = None) -> np.ndarray:
         return _render(self.factors(index), self.shape)

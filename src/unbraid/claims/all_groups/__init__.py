@@ -1,0 +1,1 @@
+"""The run groups, one file per area."""

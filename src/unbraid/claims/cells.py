@@ -1,0 +1,144 @@
+"""Groups whose cells are functions: each leaves one small file, on processes or a cluster, and is not done twice."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from unbraid.claims.group import GROUPS, Cell, Group, Scale, State
+from unbraid.engines import Engine, Task
+from unbraid.errors import UsageError
+from unbraid.files import claim, make_folders, write_json
+from unbraid.plugins import imported
+from unbraid.progress import Progress, ProgressKind
+from unbraid.reading import read_json
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["CellGroup", "Work", "carry_out"]
+
+_FORM = {"setting": dict, "rows": list, "seconds": float}
+
+
+@dataclass(frozen=True)
+class Work(Cell):
+    """A cell that a function carries out: ``package.module:name``, called with its arguments."""
+
+    function: str = ""
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    trains: bool = False
+    """Whether the function is given a folder to put runs in, as ``place``."""
+
+
+@dataclass(frozen=True)
+class CellGroup(Group):
+    """Cells by functions; the table has their rows, with ``cell``, its setting and ``seconds``."""
+
+    work: Callable[[Mapping[str, Any], Sequence[int]], list[Work]] = field(default=lambda *_: [])
+    """From a recipe's plan and seeds to cells."""
+
+    def cells(self, scale: Scale) -> list[Cell]:
+        recipe = self.recipes[scale]
+        return list(self.work(recipe.plan, recipe.seeds))
+
+    def details(self, scale: Scale) -> Any:
+        """What every cell is asked: attacks and the like that the plan does not spell out, too."""
+        cells = self.work(self.recipes[scale].plan, self.recipes[scale].seeds)
+        return [dict(self.recipes[scale].plan), [[cell.name, cell.function, dict(cell.arguments)] for cell in cells]]
+
+    def state(self, out: Path, scale: Scale, cell: Cell) -> tuple[State, str]:
+        place = self.place(out, scale)
+        if (place / "cells" / f"{cell.name}.json").exists():
+            return "done", ""
+        failure = place / "failures" / f"{cell.name}.json"
+        return ("failed", str(read_json(failure, {"error": str})["error"])) if failure.exists() else ("missing", "")
+
+    def run(
+        self,
+        out: Path,
+        scale: Scale,
+        cells: Sequence[Cell],
+        *,
+        engine: Callable[[], Engine],
+        reuse: Sequence[Path] = (),
+        retry_failed: bool = False,
+        progress: ProgressKind = "auto",
+    ) -> None:
+        place = self.place(out, scale)
+        make_folders(place / "cells")
+        needed = {name: str(GROUPS[name].place(out, scale)) for name in self.needs}
+        write_json(place / "recipe.json", {"group": self.name, "scale": scale, "key": self.key(scale)})
+        todo = []
+        for cell in cells:
+            state, _ = self.state(out, scale, cell)
+            if state == "failed" and retry_failed:
+                (place / "failures" / f"{cell.name}.json").unlink()
+                state = "missing"
+            todo += [cell] if state == "missing" else []
+        if not todo:
+            return
+        show = Progress(self.name, len(cells), unit="cells", kind=progress, start=len(cells) - len(todo))
+        done = len(cells) - len(todo)
+        try:
+            for stage in sorted({cell.stage for cell in todo}):
+                tasks = [self._task(place, cell, needed) for cell in todo if cell.stage == stage]
+                with engine() as pool:
+                    for outcome in pool.run(tasks):
+                        done += 1
+                        if not outcome.ok:
+                            make_folders(place / "failures")
+                            write_json(
+                                place / "failures" / f"{outcome.key}.json",
+                                {"error": outcome.error, "traceback": outcome.traceback},
+                            )
+                        show.update(done)
+        finally:
+            show.close()
+
+    def collect(self, out: Path, scale: Scale) -> pl.DataFrame:
+        import polars as pl
+
+        place, rows = self.place(out, scale), []
+        for cell in self.cells(scale):
+            path = place / "cells" / f"{cell.name}.json"
+            if path.exists():
+                found = read_json(path, _FORM, remedy="delete it to have the cell done again")
+                common = {"cell": cell.name, **cell.setting, "seconds": found["seconds"]}
+                rows += [{**common, **row} for row in found["rows"]]
+        return pl.DataFrame(rows, infer_schema_length=None)
+
+    def _task(self, place: Path, cell: Cell, needed: Mapping[str, str]) -> Task:
+        assert isinstance(cell, Work)
+        about = {"function": cell.function, "arguments": dict(cell.arguments), "setting": dict(cell.setting)}
+        about |= {"place": str(place), "name": cell.name, "needed": dict(needed), "trains": cell.trains}
+        return Task(cell.name, "unbraid.claims.cells:carry_out", about, imported())
+
+
+def carry_out(
+    place: str,
+    name: str,
+    function: str,
+    arguments: dict[str, Any],
+    setting: dict[str, Any],
+    needed: dict[str, str],
+    trains: bool,
+) -> None:
+    """Do one cell and write its file, unless another process did; what it trains lies in its own folder."""
+    path = Path(place) / "cells" / f"{name}.json"
+    make_folders(path.parent)
+    with claim(path.with_name(f".{name}.lock"), wait=True):
+        if path.exists():
+            return
+        module, _, word = function.partition(":")
+        began = time.process_time()
+        told: dict[str, Any] = {"needed": needed} if needed else {}
+        told |= {"place": Path(place) / "runs"} if trains else {}
+        rows = getattr(import_module(module), word)(**arguments, **told)
+        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+            raise UsageError(f"{function} must give a list of rows, got {type(rows).__name__}")
+        write_json(path, {"setting": setting, "rows": rows, "seconds": time.process_time() - began})

@@ -1,0 +1,253 @@
+"""Carry out what claims need, once for all of them, and judge them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from unbraid.claims.claim import Claim
+from unbraid.claims.group import GROUPS, Cell, Group, Scale
+from unbraid.claims.judging import Judged, judge_claim
+from unbraid.claims.records import append, read_records, surroundings
+from unbraid.data import entry, parse
+from unbraid.engines import Engine, make_engine
+from unbraid.errors import UsageError
+from unbraid.files import save_table
+from unbraid.progress import ProgressKind
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Planned", "judge_claims", "lacking_data", "plan", "run_claims"]
+
+TABLE = "table.parquet"
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One group of a plan: what of it is asked for, and what is still to do."""
+
+    group: Group
+    scale: Scale
+    cells: tuple[Cell, ...]
+    todo: tuple[Cell, ...]
+
+    @property
+    def minutes(self) -> float:
+        """Expected, of what is still to do."""
+        return self.group.minutes(self.scale, self.todo)
+
+    def command(self, out: Path) -> str:
+        """The command that does it alone."""
+        return f"unbraid claims run --group {self.group.name} --scale {self.scale} --out {out}"
+
+
+def plan(claims: Sequence[Claim], scale: Scale, out: Path) -> list[Planned]:
+    """The groups of some claims in an order in which each comes after those it needs."""
+    found = []
+    for group in _ordered({name for one in claims for name in one.groups}):
+        wanted: list[Mapping[str, tuple[Any, ...]]] | None = []
+        for one in claims:
+            if group.name in one.groups and wanted is not None:
+                wanted = None if group.name not in one.cells else [*wanted, one.cells[group.name]]
+        if wanted is not None and scale == "paper":
+            wanted = None  # the cells that claims name are those of small recipes
+        cells = group.chosen(scale, wanted)
+        todo = [cell for cell in cells if group.state(out, scale, cell)[0] != "done"]
+        found.append(Planned(group, scale, tuple(cells), tuple(todo)))
+    return found
+
+
+def _ordered(names: set[str]) -> list[Group]:
+    order: dict[str, None] = {}
+
+    def visit(name: str) -> None:
+        for other in GROUPS[name].needs:
+            if other in names:
+                visit(other)
+        order[name] = None
+
+    for name in GROUPS:
+        if name in names:
+            visit(name)
+    return [GROUPS[name] for name in order]
+
+
+def lacking_data(group: Group, scale: Scale) -> str:
+    """Why the data of a group are not here; empty if they are."""
+    for name in group.recipes[scale].data:
+        known = entry(parse(name)[0])
+        if not known.on_disk and not known.made:
+            return f"data set {known.name} is not here ({', '.join(known.files)}): unbraid data get {known.name}"
+    return ""
+
+
+def run_claims(
+    claims: Sequence[Claim],
+    scale: Scale,
+    out: Path,
+    *,
+    only: Sequence[str] = (),
+    engine: Callable[[], Engine] | None = None,
+    reuse: Sequence[Path] = (),
+    retry_failed: bool = False,
+    progress: ProgressKind = "auto",
+) -> list[dict[str, Any]]:
+    """Train what is missing, measure, judge, and append to ``claims.json``; the same call again goes on.
+
+    A group is trained once, whichever claims read it. What fails does not stop the rest: its claims are ``not run``.
+    ``only`` keeps to some run groups. ``reuse`` are folders in which studies lie: runs there that were trained by the
+    same recipe are taken over.
+    """
+    make = engine or (lambda: make_engine("process"))
+    began = datetime.now(UTC).isoformat(timespec="seconds")
+    for one in plan(claims, scale, out):
+        if only and one.group.name not in only:
+            continue
+        if one.todo and not lacking_data(one.group, scale) and scale not in one.group.missing:
+            _run(one, out, make, reuse, retry_failed, progress)
+    return judge_claims(claims, scale, out, started=began)
+
+
+def _run(
+    one: Planned,
+    out: Path,
+    engine: Callable[[], Engine],
+    reuse: Sequence[Path],
+    retry_failed: bool,
+    progress: ProgressKind,
+) -> None:
+    options: dict[str, Any] = {"engine": engine, "reuse": reuse, "retry_failed": retry_failed, "progress": progress}
+    one.group.run(out, one.scale, one.cells, **options)
+    table = one.group.collect(out, one.scale)
+    if len(table):
+        save_table(table, one.group.place(out, one.scale) / TABLE)
+
+
+def judge_claims(
+    claims: Sequence[Claim], scale: Scale, out: Path, *, started: str | None = None, rejudged: bool = False
+) -> list[dict[str, Any]]:
+    """Verdicts from what lies in the folder, appended to ``claims.json``; nothing is trained."""
+    tables: dict[str, pl.DataFrame] = {}
+    about = surroundings()
+    known = read_records(out)
+    records = []
+    for one in claims:
+        record = _record(one, scale, out, tables) | about | {"started": started}
+        if rejudged:
+            earlier = [n for n, old in enumerate(known) if (old["id"], old["scale"]) == (one.id, scale)]
+            record["rejudged_from"] = earlier[-1] if earlier else None
+        records.append(record)
+    append(out, records)
+    return records
+
+
+def _record(claim: Claim, scale: Scale, out: Path, tables: dict[str, pl.DataFrame]) -> dict[str, Any]:
+    groups = [GROUPS[name] for name in claim.groups]
+    planned = {one.group.name: one for one in plan([claim], scale, out)}
+    reasons, failed = [], []
+    for group in groups:
+        found, broken = _reasons(planned[group.name], scale, out)
+        failed += broken
+        if not found and group.name not in tables:
+            tables[group.name] = group.collect(out, scale)
+        if not found and group.gate is not None and scale != "smoke":
+            found = [f"gate of {group.name}: {text}" for text in group.gate(tables[group.name])]
+        reasons += found
+    judged = Judged("not run", "; ".join(reasons))
+    if not reasons:
+        judged = _judged(claim, scale, tables)
+    words = "; ".join(dict.fromkeys(group.recipes[scale].words for group in groups))
+    return {
+        "id": claim.id,
+        "area": claim.area,
+        "scale": scale,
+        "statement": claim.statement,
+        "source": {"work": claim.source.work, "source": claim.source.part_of, "places": list(claim.source.places)},
+        "published": [one.to_json() for one in claim.published] or None,
+        "data": {"kind": claim.data, "sets": sorted({d for g in groups for d in g.recipes[scale].data})},
+        "recipe": {group.name: group.recipes[scale].plan for group in groups},
+        "groups": [
+            {
+                "name": group.name,
+                "key": group.key(scale),
+                "cells": len(planned[group.name].cells),
+                "cpu_seconds": round(_seconds(group, tables), 1),
+            }
+            for group in groups
+        ],
+        "seeds": sorted({seed for group in groups for seed in group.recipes[scale].seeds}),
+        "seeds_failed": failed,
+        "values": judged.values(),
+        "statistic": [
+            {"name": name, "rule": claim.rules[name].letter, "constants": claim.rules[name].constants()}
+            | {"verdict": one.verdict, **one.statistic}
+            for name, one in judged.outcomes.items()
+        ],
+        "p_value": judged.p_value,
+        "verdict": judged.verdict,
+        "reason": f"{words}: {judged.sentence}" if judged.verdict != "not run" else judged.sentence,
+        "flags": _flags(judged),
+        "notes": list(claim.notes),
+        "known": claim.known,
+        "rule_hash": claim.rule_hash({group.name: group.key(scale) for group in groups}),
+        "amended": [dict(one) for one in claim.amended],
+        "judged": datetime.now(UTC).isoformat(timespec="seconds"),
+        "cores": os.cpu_count(),
+    }
+
+
+def _seconds(group: Group, tables: Mapping[str, pl.DataFrame]) -> float:
+    table = tables.get(group.name)
+    if table is None or "seconds" not in table.columns:
+        return 0.0
+    keys = [name for name in ("index", "cell") if name in table.columns]
+    return float(table.unique(keys)["seconds"].fill_null(0).sum())
+
+
+def _reasons(one: Planned, scale: Scale, out: Path) -> tuple[list[str], list[dict[str, Any]]]:
+    """Why a group cannot be judged, and which of its cells failed."""
+    group = one.group
+    if scale in group.missing:
+        return [f"{group.name}: {group.missing[scale]}"], []
+    if why := lacking_data(group, scale):
+        return [f"{group.name}: {why}"], []
+    failed = []
+    for cell in one.todo:
+        state, error = group.state(out, scale, cell)
+        if state == "failed":
+            failed.append({"group": group.name, "cell": cell.name, "seed": cell.setting.get("seed"), "error": error})
+    if failed:
+        return [f"{group.name}: {len(failed)} of {len(one.cells)} cells failed, first: {failed[0]['error']}"], failed
+    if one.todo:
+        return [f"{group.name}: {len(one.todo)} of {len(one.cells)} cells are not there yet"], []
+    return [], []
+
+
+def _judged(claim: Claim, scale: Scale, tables: Mapping[str, pl.DataFrame]) -> Judged:
+    """At smoke scale everything is measured, and nothing decided, unless no training is involved."""
+    own = {name: tables[name] for name in claim.groups}
+    deciding = scale != "smoke" or claim.groups == ("exact",)
+    try:
+        found = judge_claim(claim, own)
+    except UsageError as error:
+        if deciding:
+            return Judged("not run", f"the tables cannot say: {error}")
+        return Judged("not judged", f"measured too little to ask: {error}")
+    return found if deciding else Judged("not judged", found.sentence, found.outcomes, found.measured)
+
+
+def _flags(judged: Judged) -> list[str]:
+    """What makes a number hard to read."""
+    found = []
+    for name, one in judged.outcomes.items():
+        ends = [one.statistic.get(key) for key in ("point", "low", "high")]
+        if one.statistic.get("n") != 1 and any(isinstance(end, float) and abs(end) == float("inf") for end in ends):
+            found.append(f"{name}: an infinite median")
+        if one.statistic.get("sd") == 0:
+            found.append(f"{name}: all seeds alike")
+    return found
