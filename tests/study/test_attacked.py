@@ -7,7 +7,6 @@ import pytest
 import unbraid
 from unbraid.cli.app import main
 from unbraid.data import load
-from unbraid.errors import UsageError
 from unbraid.robustness import budgets
 from unbraid.study.attacked import judge_attacks, role_of, surely_farther
 
@@ -102,8 +101,11 @@ def test_what_is_missing_is_told():
     for name, reason in (("b", "Binary ABS"), ("d", "Linf-trained"), ("f", "linf"), ("g", "climbs from noise")):
         assert found[name].word == "cannot say"
         assert reason in found[name].sentence
-    with pytest.raises(UsageError, match="same role"):
-        judge_attacks(table, {"c": "ABS", "a": "ABS"})
+    # Of two models with one role nobody knows which is meant; what is said of all models is still said.
+    found = {one.name: one.verdict for one in judge_attacks(made_up(), {"c": "CNN", "b": "CNN", "a": "ABS"})}
+    assert found["a"].word == "cannot say"
+    assert "there are several" in found["a"].sentence
+    assert found["h"].word == "holds"
 
 
 def test_medians_that_are_infinite_are_farther_than_any_and_as_far_as_another():
@@ -112,6 +114,12 @@ def test_medians_that_are_infinite_are_farther_than_any_and_as_far_as_another():
     assert surely_farther(near, never) is False
     assert surely_farther(never, never) is None
     assert surely_farther(3.1 * near, near, times=3) is True
+    assert surely_farther(never, never, times=3) is None
+    # Where Linf training gains nothing, a threshold cannot give most of it.
+    table = made_up({"linf": {"m": 0.05, "b": 0.08}})
+    assert words(judge_attacks(table, ROLES))["e"] == "undecided"
+    table = made_up({"linf": {"m": np.inf, "b": np.inf}})
+    assert words(judge_attacks(table, ROLES))["e"] == "holds"
 
 
 def test_the_command_writes_a_page_with_roles_findings_and_pictures(tmp_path, monkeypatch, capsys):

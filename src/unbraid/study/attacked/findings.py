@@ -63,15 +63,22 @@ class _Distances:
     def __init__(
         self, distances: pl.DataFrame, roles: Mapping[str, str], climbs: pl.DataFrame | None, seed: int
     ) -> None:
-        self.climbs, self.seed, self.by_role = climbs, seed, {role: model for model, role in roles.items() if role}
-        if len(self.by_role) < sum(bool(role) for role in roles.values()):
-            raise UsageError("two models have the same role: judge them one after the other")
+        self.climbs, self.seed = climbs, seed
+        several = {role for role in roles.values() if role and list(roles.values()).count(role) > 1}
+        self.several = several
+        self.by_role = {model if role in several else role: model for model, role in roles.items() if role}
         self.table = distances.sort("image")
 
-    def attacks(self, role: str, norm: str) -> dict[str, np.ndarray]:
+    def model(self, role: str) -> str:
+        """What the model of a role is called."""
+        if role in self.several:
+            raise UsageError(f"it needs one model that is {role}, and there are several")
         if role not in self.by_role:
             raise UsageError(f"it needs {role}")
-        rows = self.table.filter(pl.col("model") == self.by_role[role], pl.col("norm") == norm)
+        return self.by_role[role]
+
+    def attacks(self, role: str, norm: str) -> dict[str, np.ndarray]:
+        rows = self.table.filter(pl.col("model") == self.model(role), pl.col("norm") == norm)
         if not len(rows):
             raise UsageError(f"it needs distances in {norm}")
         return {
@@ -84,7 +91,7 @@ class _Distances:
 
     def farthest(self, norm: str, firsts: Sequence[str], others: Sequence[str]) -> Verdict:
         """Whether each of the first is farther than each of the others that there are."""
-        there = [role for role in others if role in self.by_role]
+        there = [role for role in others if role in self.by_role or role in self.several]
         if not there:
             raise UsageError(f"it needs one of {', '.join(others)} to compare with")
         known = {role: self.nearest(role, norm) for role in (*firsts, *there)}
@@ -108,7 +115,8 @@ def _medians(columns: Sequence[np.ndarray], seed: int) -> np.ndarray:
     count = len(columns[0])
     drawn = counter_rng(seed, 0, Purpose.RESAMPLED).integers(count, size=(DRAWS, count))
     with np.errstate(invalid="ignore"):  # the middle between two infinite numbers
-        return np.stack([np.nan_to_num(np.median(np.asarray(one)[drawn], axis=1), nan=np.inf) for one in columns])
+        found = np.stack([np.median(np.asarray(one)[drawn], axis=1) for one in columns])
+    return np.where(np.isnan(found), np.inf, found)
 
 
 def _l2(asked: _Distances) -> Verdict:
@@ -130,11 +138,12 @@ def _worse(asked: _Distances) -> Verdict:
 def _threshold(asked: _Distances) -> Verdict:
     roles = ("CNN", "Binary CNN", "Linf-trained")
     plain, binary, trained = _medians([asked.nearest(role, "linf") for role in roles], asked.seed)
-    gain, whole = binary - plain, trained - plain
-    low, high = np.percentile(gain - MOST * whole, [2.5, 97.5])
+    with np.errstate(invalid="ignore"):  # of infinite medians nothing is known
+        gain, whole = binary - plain, trained - plain
+        more, less = (gain >= MOST * whole) & (whole > 0), gain < MOST * whole
     medians = {role: float(np.median(asked.nearest(role, "linf"))) for role in roles}
     words = ", ".join(f"{role} {value:.3g}" for role, value in medians.items())
-    return verdict(True if low > 0 else False if high < 0 else None, f"medians in linf: {words}", **medians)
+    return verdict(_sure(more, less), f"medians in linf: {words}", **medians)
 
 
 def _no_best(asked: _Distances) -> Verdict:
@@ -166,9 +175,7 @@ def _noise(asked: _Distances) -> Verdict:
         raise UsageError("it needs climbs from noise")
     shares = {}
     for role in ("CNN", "ABS"):
-        if role not in asked.by_role:
-            raise UsageError(f"it needs {role}")
-        rows = climbs.filter(pl.col("model") == asked.by_role[role])["success"]
+        rows = climbs.filter(pl.col("model") == asked.model(role))["success"]
         shares[role] = (int(rows.sum()), len(rows))
     (net, all_net), (drawn, all_drawn) = shares["CNN"], shares["ABS"]
     (low, high), (least, most) = wilson(net, all_net), wilson(drawn, all_drawn)
