@@ -19,6 +19,7 @@ BUDGETS: dict[str, dict[str, Attacks]] = {
         "l2": {
             "gaussian": {"restarts": 3},
             "boundary": {"steps": 300},
+            "pointwise": {"restarts": 1},
             "fgm": {},
             "deepfool": {},
             "bim": {},
