@@ -46,8 +46,8 @@ def robustness_attack(
         runs: Runs that name classes.
         norms: In which distances: l0, l2, linf.
         budget: quick (minutes) or full (many steps and restarts; hours).
-        search_budget: Of models that search, ABS and the nearest neighbour, which take a thousand times as long; that of
-            the others unless told.
+        search_budget: Of models that search, ABS and the nearest neighbour, which take a thousand times as long; that
+            of the others unless told.
         images: At most so many images.
         data: Another data set than the first run was trained on, such as mnist:split=test.
         also: What else is attacked: binarised (Binary ABS: ABS runs behind a threshold, with energies scaled to fit
