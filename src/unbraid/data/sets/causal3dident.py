@@ -23,7 +23,7 @@ FACTORS = (
     *("x", "y", "z", "rotation_1", "rotation_2", "rotation_3", "spotlight_angle"),
     *("object_hue", "spotlight_hue", "background_hue"),
 )
-_KINDS: tuple[Kind, ...] = ("ordinal",) * len(FACTORS)
+_KINDS: list[Kind] = ["ordinal"] * len(FACTORS)
 _FOLDERS = ("causal3dident/trainset", "causal3dident", "Causal3DIdent/trainset")
 _CARD = card(
     "causal3dident",

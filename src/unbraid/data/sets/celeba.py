@@ -13,6 +13,7 @@ from unbraid.data.files.folder import image_files, open_files
 from unbraid.data.files.root import find_file
 from unbraid.data.grid import read_table
 from unbraid.data.registry import register
+from unbraid.data.space import Kind
 from unbraid.errors import UsageError, unknown_name
 from unbraid.reading import read_text
 
@@ -59,7 +60,8 @@ def load_celeba(
     read = partial(open_files, "celeba", files, size=size, channels=3, crop=crop)
     if attribute == "all":
         names, rows = _attributes(folder, files)
-        table = read_table(rows, len(files), names, ("categorical",) * len(names))
+        kinds: list[Kind] = ["categorical"] * len(names)
+        table = read_table(rows, len(files), names, kinds)
         return ArrayTable(read(), table, name="celeba", card=_CARD)
     if identity:
         people, labels = np.unique(_listed(folder, _IDENTITY, files), return_inverse=True)

@@ -10,6 +10,7 @@ from unbraid.data.files.folder import open_files
 from unbraid.data.files.root import find_file
 from unbraid.data.grid import read_table
 from unbraid.data.registry import register
+from unbraid.data.space import Kind
 from unbraid.errors import UsageError, unknown_name
 from unbraid.paths import user_path
 from unbraid.reading import read_csv
@@ -57,5 +58,6 @@ def load_light_tunnel(experiment: str = "uniform", folder: str | Path | None = N
     except (ValueError, IndexError) as error:
         raise UsageError(f"{inside / f'{experiment}.csv'} holds something else than numbers ({error})") from error
     held = open_files(f"light-tunnel-{experiment}", files, size=size, channels=3)
-    table = read_table(numbers, len(files), FACTORS, ("ordinal",) * len(FACTORS))
+    kinds: list[Kind] = ["ordinal"] * len(FACTORS)
+    table = read_table(numbers, len(files), FACTORS, kinds)
     return ArrayTable(held, table, name=f"light-tunnel-{experiment}", card=_CARD)
