@@ -280,3 +280,28 @@ def test_a_celeba_attribute_makes_labels(tmp_path):
     assert faces.classes == ("not Smiling", "Smiling")
     with pytest.raises(UsageError, match="did you mean 'Smiling'"):
         data.load("celeba", attribute="Smilin")
+
+
+def test_all_celeba_attributes_are_factors_and_people_are_classes(tmp_path):
+    write_celeba(tmp_path / "root")
+    folder = tmp_path / "root" / "celeba"
+    names = sorted(path.name for path in (folder / "img_align_celeba").iterdir())
+    said = ("1 -1", "-1 -1", "1 1", "-1 1")
+    rows = "".join(f"{name} {own}\n" for name, own in zip(names, said, strict=True))
+    (folder / "list_attr_celeba.txt").write_text(f"4\nSmiling Young\n{rows}")
+    every = data.load("celeba:attribute=all")
+    assert every.factor_names == ("Smiling", "Young")
+    assert every.factors(range(4)).tolist() == [[1, 0], [0, 0], [1, 1], [0, 1]]
+    people_of = "".join(f"{name} {who}\n" for name, who in zip(names, (9, 2, 9, 5), strict=True))
+    (folder / "identity_CelebA.txt").write_text(people_of)
+    people = data.load("celeba:identity=true")
+    assert people.classes == ("person 2", "person 5", "person 9")
+    assert people.labels().tolist() == [2, 0, 2, 1]
+    parts = "".join(f"{name} {part}\n" for name, part in zip(names, (0, 1, 2, 0), strict=True))
+    (folder / "list_eval_partition.txt").write_text(parts)
+    assert len(data.load("celeba:partition=train")) == 2
+    assert (data.load("celeba:partition=test").images([0]) == data.load("celeba").images([2])).all()
+    with pytest.raises(UsageError, match="did you mean 'valid'"):
+        data.load("celeba:partition=vaild")
+    with pytest.raises(UsageError, match="not both"):
+        data.load("celeba:attribute=Young,identity=true")

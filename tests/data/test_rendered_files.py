@@ -5,10 +5,12 @@ import pytest
 from PIL import Image
 
 from unbraid.data import FactorSpace, load
+from unbraid.data.arrays import HeldArray
 from unbraid.data.dataset import Card
 from unbraid.data.sets.abstract_sprites import BACKGROUNDS, OBJECTS, AbstractSprites
 from unbraid.data.sets.chairs import chair_files, load_chairs
 from unbraid.data.sets.numbered_renders import FALCOR3D, ISAAC3D, open_numbered
+from unbraid.data.sets.photo_sprites import PhotoSprites, load_photo_sprites
 from unbraid.errors import UsageError
 
 
@@ -93,3 +95,45 @@ def test_chairs_are_a_grid_of_models_and_views(tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(UsageError, match="holds no image_"):
         chair_files(tmp_path / "empty")
+
+
+def photos(count=3):
+    rng = np.random.default_rng(0)
+    return HeldArray(rng.integers(0, 256, size=(count, 16, 16, 3), dtype=np.uint8))
+
+
+def test_sprites_stand_before_photographs_or_show_them():
+    sprites, held = load("sprites16"), photos(1)
+    index = np.array([5, 70_000, 400_000])
+    mask = sprites.images(index).astype(float) / 255
+    photo = held.images([0, 0, 0]).astype(float)
+    behind = PhotoSprites(sprites, held, visibility=0.5).images(index, np.random.default_rng(0))
+    np.testing.assert_allclose(behind, mask * 255 + (1 - mask) * 0.5 * photo, atol=0.51)
+    inside = PhotoSprites(sprites, held, visibility=0.5, mode="foreground").images(index, np.random.default_rng(0))
+    np.testing.assert_allclose(inside, mask * (0.5 * photo + 127.5), atol=0.51)
+
+
+def test_invisible_photographs_leave_the_sprites_in_three_channels():
+    sprites = load("sprites16")
+    index = np.arange(0, 700_000, 50_000)
+    for mode in ("background", "foreground"):
+        shown = PhotoSprites(sprites, photos(), visibility=0.0, mode=mode).images(index, np.random.default_rng(0))
+        assert (shown == np.repeat(sprites.images(index), 3, axis=3)).all()
+
+
+def test_fixed_photographs_belong_to_positions_and_others_are_drawn():
+    fixed = PhotoSprites(load("sprites16"), photos(), fixed=True)
+    assert not fixed.stochastic
+    assert (fixed.images([7, 8]) == fixed.images([8, 7])[::-1]).all()
+    drawn = PhotoSprites(load("sprites16"), photos())
+    assert drawn.stochastic
+    with pytest.raises(UsageError, match="pass rng"):
+        drawn.images([7])
+    for wrong in ({"visibility": 2}, {"mode": "beside"}):
+        with pytest.raises(UsageError):
+            PhotoSprites(load("sprites16"), photos(), **wrong)
+
+
+def test_a_folder_of_photographs_is_needed(tmp_path):
+    with pytest.raises(UsageError, match="holds none"):
+        load_photo_sprites(tmp_path)

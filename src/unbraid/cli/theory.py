@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["theory_impossibility"]
 
+_FROM_ARRAYS = ("sample", "train and test")
 _SLOW = ("dci_es", "downstream")
 """Scores left out of ``quick``: minutes for codes that mix everything."""
 
@@ -163,7 +164,7 @@ def _names(metrics: str) -> list[str]:
         return [name.strip() for name in metrics.split(",")]
     from unbraid.metrics import METRICS
 
-    quick = (entry.name for entry in METRICS.values() if entry.needs in ("sample", "train and test"))
+    quick = (entry.name for entry in METRICS.values() if entry.usual and entry.needs in _FROM_ARRAYS)
     return [name for name in quick if name not in _SLOW]
 
 

@@ -106,7 +106,7 @@ class Correlated(Wrapper):
     >>> from unbraid.data import load
     >>> data = Correlated(load("mini-sprites"), [("x", "y")], sigma=0.2)
     >>> data.name, round(data.pair_law("x", "y").correlation, 2)
-    ('mini-sprites-x~y@0.2', 0.81)
+    ('mini-sprites-x~y@0.2', 0.82)
     """
 
     def __init__(

@@ -326,6 +326,25 @@ SOURCES: dict[str, Source] = {
         (RemoteFile("chairs/rendered_chairs", ()),),
         note="download rendered_chairs.tar and unpack it there",
     ),
+    "causal3dident": Source(
+        "Causal3DIdent",
+        "https://zenodo.org/record/4784282",
+        "CC BY 4.0 (see the home page)",
+        "von Kuegelgen et al., Self-Supervised Learning with Data Augmentations Provably Isolates Content from Style, "
+        "NeurIPS 2021",
+        (RemoteFile("causal3dident/trainset", ()),),
+        note="download the training archive and unpack it there",
+    ),
+    "light-tunnel": Source(
+        "Causal Chambers, light tunnel, benchmark of causal representation learning",
+        "https://github.com/juangamella/causal-chamber",
+        "CC BY 4.0",
+        "Gamella, Peters and Buehlmann, Causal chambers as a real-world physical testbed for AI methodology, Nature "
+        "Machine Intelligence 2025; Gamella, Bing and Runge, Sanity Checking Causal Representation Learning on a "
+        "Simple Real-World System, ICML 2025",
+        (RemoteFile("light_tunnel/lt_crl_benchmark_v1", (), md5="8ec492afffd0142abd70b1fa7082b104"),),
+        note="download lt_crl_benchmark_v1.zip, whose md5 is 8ec492afffd0142abd70b1fa7082b104, and unpack it there",
+    ),
 }
 
 

@@ -50,7 +50,7 @@ def adjusted(table: pl.DataFrame, score: str, by: str, *, k: int = 5) -> pl.Seri
     ``adjusted(table, "unfairness", "gbt_10000")`` is the unfairness that runs of like accuracy do not have. Rows that
     lack either number are null.
 
-    >>> table = pl.DataFrame({"score": [1.0, 2.0, 3.0, 9.0], "by": [0.1, 0.2, 0.3, 0.35]})
+    >>> table = pl.DataFrame({"score": [1.0, 2.0, 3.0, 9.0], "by": [0.1, 0.2, 0.31, 0.35]})
     >>> adjusted(table, "score", "by", k=1).to_list()
     [-1.0, 1.0, -6.0, 6.0]
     """
