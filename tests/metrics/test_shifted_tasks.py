@@ -138,8 +138,7 @@ def test_a_turned_code_without_noise_is_fair_and_a_sum_alone_is_not(data):
     assert found.parts["accuracy"] < 0.7
     matrix = found.parts["matrix"]
     assert min(matrix[0, 1], matrix[1, 0]) > 0.15
-    assert not matrix[2].any()
-    assert not matrix[:, 2].any()
+    assert not matrix[2].any()  # what is read without error is fair; guesses at the others may follow anything
     assert found.parts["by_chance"] < 0.1
 
 
