@@ -26,7 +26,7 @@ _ATTACKED = ("l0", "l2", "linf")
 _ROOMS = (
     "gaussian-noise", "ant1x1", "linf-training", "stylised", "coordinates", "beta-vae", "slow-vae", "pcl", "abs",
 )  # fmt: skip
-"""What is trained on rooms in a small matrix, where models take twice as long."""
+"""What is trained on rooms in a small matrix."""
 
 
 def _smoke() -> Plan:
