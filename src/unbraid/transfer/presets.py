@@ -37,7 +37,7 @@ def _smoke() -> Plan:
         with_twins(("gaussian-noise", "binarised")),
         ("iid", "noise", "gaussian-distance", "linf"),
         (0,),
-        Budget(steps=400, batch_size=64),
+        Budget(steps=400, rate=2e-3, drop=0.7),
         {"all": {"images": 100}, "linf": {"images": 20, "budget": "smoke"}},
     )
 
