@@ -95,7 +95,8 @@ def distal(
     classify = predict if isinstance(predict, Classifier) else Classifier(predict, name, factor)
     if not classify.has_gradient:
         classify = EstimatedGradient(classify, h)
-    labels = np.asarray(label) if np.ndim(label) else np.full(count, 0 if label is None else label)
+    wanted = 0 if label is None else label
+    labels = np.full(count, wanted) if np.ndim(wanted) == 0 else np.asarray(wanted)
     if labels.ndim != 1 or not len(labels) or labels.dtype.kind not in "iu" or labels.min() < 0:
         raise UsageError(f"label must be a class from 0, or several, got {label!r}")
     numbers = torch.arange(len(labels), dtype=torch.float32).reshape(-1, 1, 1, 1)

@@ -62,7 +62,7 @@ class Domain:
 
 DOMAINS = {
     "affine-digits": Domain("affine-digits", suite="mnist-c", bounds=DIGITS, fresh="affine-digits:glyphs=test"),
-    "rooms3d-32": Domain("rooms3d-32", factor="shape", cost=2.0),
+    "rooms3d-32": Domain("rooms3d-32", factor="shape", cost=1.4),
     "sprites32": Domain("sprites32", factor="shape", cost=1.3),
     "mnist": Domain("mnist", suite="mnist-c", bounds=DIGITS, tests="mnist:split=test"),
     "fashion-mnist": Domain("fashion-mnist", suite="mnist-c", tests="fashion-mnist:split=test"),

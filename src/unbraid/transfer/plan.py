@@ -160,10 +160,12 @@ class Plan:
     @classmethod
     def from_json(cls, record: Mapping[str, Any], source: str) -> Plan:
         check_form(record, RECORD, source, remedy="written by another version, or edited?")
-        lists = {key: tuple(record[key]) for key in ("domains", "biases", "scenarios", "seeds", "unsplit")}
-        by_name = {key: {name: tuple(told) for name, told in record[key].items()} for key in ("only", "absent")}
-        budget = Budget(**record["budget"])
-        return cls(str(record["name"]), **lists, budget=budget, settings=record["settings"], **by_name)
+        lists: dict[str, Any] = {
+            key: tuple(record[key]) for key in ("domains", "biases", "scenarios", "seeds", "unsplit")
+        }
+        for key in ("only", "absent"):
+            lists[key] = {name: tuple(told) for name, told in record[key].items()}
+        return cls(str(record["name"]), **lists, budget=Budget(**record["budget"]), settings=record["settings"])
 
     def asked(self, cell: Cell) -> str:
         """A hash of all that decides a cell's number; another one makes it to be measured anew."""

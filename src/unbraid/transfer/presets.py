@@ -26,7 +26,7 @@ _ATTACKED = ("l0", "l2", "linf")
 _ROOMS = (
     "gaussian-noise", "ant1x1", "linf-training", "stylised", "coordinates", "beta-vae", "slow-vae", "pcl", "abs",
 )  # fmt: skip
-"""What is trained on rooms in a small matrix, where models take twice as long."""
+"""What is trained on rooms in a small matrix."""
 
 
 def _smoke() -> Plan:
@@ -37,7 +37,7 @@ def _smoke() -> Plan:
         with_twins(("gaussian-noise", "binarised")),
         ("iid", "noise", "gaussian-distance", "linf"),
         (0,),
-        Budget(steps=400, batch_size=64),
+        Budget(steps=400, rate=2e-3, drop=0.7),
         {"all": {"images": 100}, "linf": {"images": 20, "budget": "smoke"}},
     )
 
