@@ -154,3 +154,13 @@ def test_gradients_find_nearer_images_than_blind_attacks(plain):
     seen = scenario.ask(subject_of(plain, test), test)
     blind = scenario.ask(subject_of(plain.predict, test), test)
     assert float(seen["value"]) <= float(blind["value"])
+
+
+def test_a_card_is_drawn_beside_its_reference(digits, tmp_path):
+    found = card(constant(0.9), digits, scenarios=("iid", "noise"), images=60, reference=constant(0.5), check=False)
+    figure = found.plot()
+    assert len(figure.axes) >= 1
+    words = {text.get_text() for axis in figure.axes for text in axis.get_yticklabels()}
+    assert words == {line.scenario.title for line in found.lines}
+    figure.savefig(tmp_path / "card.png")
+    assert (tmp_path / "card.png").stat().st_size > 1000
