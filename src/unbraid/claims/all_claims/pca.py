@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import polars as pl
 
@@ -115,7 +116,7 @@ def polarised_regime(tables: Tables) -> Mapping[str, Measured]:
     return found | ({"share of time": Numbers({"mean": float(share.to_numpy().mean())})} if len(share) else {})
 
 
-def _distance(tables: Tables, model: str, **where: object) -> dict[int, float]:
+def _distance(tables: Tables, model: str, **where: Any) -> dict[int, float]:
     return of_seeds(tables, "pca-synth", "distance", model=model, **where)
 
 
