@@ -544,3 +544,10 @@ def test_tables_without_a_seed_on_one_side_are_refused():
     with pytest.raises(UsageError, match="same seeds"):
         judge_claim(claims()["noise/gnt-helps"], {"mnist-noise": short})
     assert tuned([]).is_empty()
+
+
+def test_a_linear_vae_with_other_latents_than_the_closed_form_is_not_reproduced():
+    table = _linear(CLEAR)["pca-synth"].with_columns(cosine=pl.lit(None, pl.Float64))
+    found = judge_claim(claims()["pca/linear-vae-is-pca"], {"pca-synth": table})
+    assert found.outcomes["closed form"].verdict == "not reproduced"
+    assert found.outcomes["active latents"].verdict == "reproduced"

@@ -114,9 +114,13 @@ class CellGroup(Group):
 
     def _task(self, place: Path, cell: Cell, needed: Mapping[str, str]) -> Task:
         assert isinstance(cell, Work)
-        about = {"function": cell.function, "arguments": dict(cell.arguments), "setting": dict(cell.setting)}
+        about: dict[str, Any] = {
+            "function": cell.function,
+            "arguments": dict(cell.arguments),
+            "setting": dict(cell.setting),
+        }
         about |= {"place": str(place), "name": cell.name, "needed": dict(needed), "trains": cell.trains}
-        return Task(cell.name, "unbraid.claims.cells:carry_out", about, imported())
+        return Task(cell.name, "unbraid.claims.cells:carry_out", about, tuple(imported()))
 
 
 def carry_out(

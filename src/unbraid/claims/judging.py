@@ -36,7 +36,8 @@ class Judged:
     def p_value(self) -> float | None:
         """The largest of its contrasts: all must be beyond chance. ``None`` where a rule has none."""
         found = [one.statistic.get("p_value") for one in self.outcomes.values()]
-        return None if not found or None in found else float(max(found))  # type: ignore[type-var]
+        known = [float(chance) for chance in found if chance is not None]
+        return max(known) if known and len(known) == len(found) else None
 
     def values(self) -> list[dict[str, Any]]:
         """What was measured, contrast by contrast."""

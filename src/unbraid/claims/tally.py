@@ -88,7 +88,8 @@ def counts(found: Sequence[Standing], scale: Scale) -> dict[Kind, Count]:
         words = [_verdict(one, scale) for one in found if one.kind == kind]
         if words:
             judged = ("reproduced", "not reproduced", "inconclusive")
-            told[kind] = Count(*(words.count(word) for word in judged), sum(word not in judged for word in words))
+            yes, no, unsure = (words.count(word) for word in judged)
+            told[kind] = Count(yes, no, unsure, len(words) - yes - no - unsure)
     return told
 
 

@@ -145,7 +145,7 @@ class NoiseDistances(Measure):
         images, labels = examples.read(slice(None)), examples.labels(run)
         if direction != "learned":
             found = noise_distance(model, images, labels, direction, seed=seed)
-            parts = {"distances": found.distances, "interval": np.array(found.interval)}
+            parts: dict[str, object] = {"distances": found.distances, "interval": np.array(found.interval)}
             parts |= {"accuracy": float((found.distances > self.eps).mean())} if self.eps else {}
             about = {"images": len(examples), "direction": direction, "seed": seed}
             score = Score("noise_distance", found.median, parts=parts, settings=about)

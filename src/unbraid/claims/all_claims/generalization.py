@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -102,7 +103,7 @@ def extrapolation_hardest(tables: Tables) -> Mapping[str, Measured]:
     data="rendered",
 )
 def errors_in_ood_factor(tables: Tables) -> Mapping[str, Measured]:
-    where = {"part": "modularity", "model": "CNN", "split": "extrapolation"}
+    where: dict[str, Any] = {"part": "modularity", "model": "CNN", "split": "extrapolation"}
     seen, unseen = (of_seeds(tables, "gen-cnn", column, **where) for column in ("id", "ood"))
     return {"seen minus unseen factor": pairs(seen, unseen)}
 

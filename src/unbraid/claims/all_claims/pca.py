@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import polars as pl
 
@@ -84,12 +85,18 @@ def linear_vae_is_pca(tables: Tables) -> Mapping[str, Measured]:
         # Seeds that differ have no number in common.
         active[f"beta {beta:g}"] = float(counts[0]) if len(counts) == 1 else float("nan")
     used = table.filter(pl.col("active") > 0)
+
+    def worst(column: str, sign: int) -> float:
+        # Without a number where other latents are active than the closed form says: that is no agreement.
+        values = used[column].cast(pl.Float64).fill_null(float("nan")).to_numpy()
+        return float(sign * (sign * values).max()) if len(values) else float("nan")
+
     return {
         "closed form": Numbers(
             {
-                "least cosine": float(used["cosine"].min()),  # type: ignore[arg-type]
-                "largest error of variances": float(used["variance_error"].max()),  # type: ignore[arg-type]
-                "of norms": float(used["norm_error"].max()),  # type: ignore[arg-type]
+                "least cosine": worst("cosine", -1),
+                "largest error of variances": worst("variance_error", 1),
+                "of norms": worst("norm_error", 1),
             }
         ),
         "active latents": Numbers(active),
@@ -115,7 +122,7 @@ def polarised_regime(tables: Tables) -> Mapping[str, Measured]:
     return found | ({"share of time": Numbers({"mean": float(share.to_numpy().mean())})} if len(share) else {})
 
 
-def _distance(tables: Tables, model: str, **where: object) -> dict[int, float]:
+def _distance(tables: Tables, model: str, **where: Any) -> dict[int, float]:
     return of_seeds(tables, "pca-synth", "distance", model=model, **where)
 
 

@@ -6,6 +6,7 @@ The source prints no scores, only distributions; differences are in MIG.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import polars as pl
 
@@ -22,7 +23,7 @@ GROUP = "rpu-compare"
 GROUPS = (GROUP,)
 
 
-def _arm(tables: Tables, arm: str, column: str = "mig", **where: object) -> dict[int, float]:
+def _arm(tables: Tables, arm: str, column: str = "mig", **where: Any) -> dict[int, float]:
     """A number of an arm's selected models by seed."""
     return of_seeds(tables, GROUP, column, part="models", arm=arm, selected=True, **where)
 

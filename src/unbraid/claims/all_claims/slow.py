@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -30,7 +31,7 @@ def _mcc(tables: Tables, group: str, objective: str, data: str) -> dict[int, flo
     return of_seeds(tables, group, "mcc", times=100, objective=objective, data=data)
 
 
-def _toys(tables: Tables, world: str, model: str, **where: object) -> dict[int, float]:
+def _toys(tables: Tables, world: str, model: str, **where: Any) -> dict[int, float]:
     return of_seeds(tables, "slow-toys", "pearson", world=world, model=model, **where)
 
 

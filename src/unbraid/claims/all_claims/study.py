@@ -44,7 +44,7 @@ def _grid(tables: Tables) -> pl.DataFrame:
 
 
 def _own(table: pl.DataFrame) -> list[str]:
-    return metrics_of(table, own=False)
+    return list(metrics_of(table, own=False))
 
 
 def _some(frame: pl.DataFrame, otherwise: str) -> pl.DataFrame:
@@ -99,7 +99,7 @@ def mean_more_correlated(tables: Tables) -> Mapping[str, Measured]:
 )
 def mean_above_sampled(tables: Tables) -> Mapping[str, Measured]:
     found = _some(correlation_pairs(_grid(tables)), "no run has both representations")
-    return {"runs": Numbers({"share": float((found["mean"] > found["sampled"]).mean() or 0.0)})}
+    return {"runs": Numbers({"share": float((found["mean"] > found["sampled"]).to_numpy().mean())})}
 
 
 def _pairs(tables: Tables) -> pl.DataFrame:

@@ -60,9 +60,9 @@ def _classifiers(run: Any, model: str, few: int) -> tuple[Any, Any]:
         index = np.sort(np.random.default_rng(0).choice(len(data), min(500, len(data)), replace=False))
         scores = Classifier(Binarised(made[1])).scores(_floats(data.images(index))).cpu().numpy()
         scales = fit_scales(scores, data.labels(index))
-        made = [Binarised(one, scales=scales) for one in made]
-    short, whole = (Classifier(one, model) for one in made)
-    return short, whole
+        binary = [Binarised(one, scales=scales) for one in made]
+        return Classifier(binary[0], model), Classifier(binary[1], model)
+    return Classifier(made[0], model), Classifier(made[1], model)
 
 
 def _floats(images: np.ndarray) -> Any:

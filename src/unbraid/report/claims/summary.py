@@ -82,7 +82,7 @@ def _cells(found: Sequence[Standing], scale: str) -> list[object]:
     cells: list[object] = ["–" if data is None else f"{data.reproduced} of {data.judged}"]
     cells += [0, 0, 0] if data is None else [data.not_reproduced, data.inconclusive, data.not_run]
     for kind in ("stand-in", "exact"):
-        count = told.get(kind)  # type: ignore[call-overload]
+        count = told.get(kind)
         rest = f" ({count.not_run} not run)" if count is not None and count.not_run else ""
         cells.append("–" if count is None else f"{count.reproduced} of {count.judged}{rest}")
     return cells

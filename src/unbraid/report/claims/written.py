@@ -43,8 +43,8 @@ def _lines(found: Sequence[Standing]) -> Iterator[str]:
     for name, own in by_source(found).items():
         yield from (f"## {name}", "", *_table(own))
     yield from ("## Not testable here", "", "| what | where | why |", "|---|---|---|")
-    for row in NOT_TESTABLE:
-        yield "| " + " | ".join(markdown(cell) for cell in row) + " |"
+    for told in NOT_TESTABLE:
+        yield "| " + " | ".join(markdown(cell) for cell in told) + " |"
 
 
 def _table(found: Sequence[Standing]) -> Iterator[str]:
