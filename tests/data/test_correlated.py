@@ -3,7 +3,16 @@
 import numpy as np
 import pytest
 
-from unbraid.data import Correlated, IdentityFactors, PairStream, correlated, counter_rng, load, named_pairs
+from unbraid.data import (
+    Correlated,
+    FewLabelsStream,
+    IdentityFactors,
+    PairStream,
+    correlated,
+    counter_rng,
+    load,
+    named_pairs,
+)
 from unbraid.errors import UsageError
 
 
@@ -151,3 +160,12 @@ def test_batches_are_a_function_of_seed_and_step():
     data = load("mini-sprites:correlate=x+y")
     draws = [data.sample_index(8, counter_rng(0, 3)).tolist() for _ in range(2)]
     assert draws[0] == draws[1]
+
+
+def test_labelled_images_go_together_as_all_others_do():
+    data = pair((10, 10, 3), 0.1)
+    stream = FewLabelsStream(data, 8, 0, labels=290)
+    factors = data.factors(stream.labelled)
+    # The closed form says .95; of 290 draws the standard error is (1 - r^2) / sqrt(n), .006.
+    assert np.corrcoef(factors[:, 0], factors[:, 1])[0, 1] == pytest.approx(0.9507, abs=0.03)
+    assert len(FewLabelsStream(grid(10, 10, 3), 8, 0, labels=290).labelled) == 290

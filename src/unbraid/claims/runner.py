@@ -214,7 +214,7 @@ def _reasons(one: Planned, scale: Scale, out: Path) -> tuple[list[str], list[dic
     group = one.group
     if scale in group.missing:
         return [f"{group.name}: {group.missing[scale]}"], []
-    if why := lacking_data(group, scale):
+    if one.todo and (why := lacking_data(group, scale)):  # what is there can be judged without the images
         return [f"{group.name}: {why}"], []
     failed = []
     for cell in one.todo:

@@ -47,8 +47,12 @@ class FewLabelsStream(IndependentStream):
             raise UsageError(f"data set {dataset.name!r} has no known factors with numbered values to take labels from")
         if not 1 <= labels <= len(dataset):
             raise UsageError(f"labels must lie in 1..{len(dataset)}, the images of {dataset.name!r}; got {labels}")
-        self.labelled: np.ndarray = counter_rng(label_seed, 0, Purpose.LABELLED).choice(
-            len(dataset), labels, replace=False
+        drawing = counter_rng(label_seed, 0, Purpose.LABELLED)
+        # Where images are not drawn alike, the labelled ones are drawn as the others are, and some may come twice.
+        self.labelled: np.ndarray = (
+            drawing.choice(len(dataset), labels, replace=False)
+            if dataset.uniform
+            else dataset.sample_index(labels, drawing)
         )
         labelling = Labels(labeller, dataset.factor_sizes, label_seed)
         self.targets: np.ndarray = labelling.of(dataset.factors(self.labelled))

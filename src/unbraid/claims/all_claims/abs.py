@@ -31,13 +31,24 @@ def nearest(
     tables: Tables, model: str, norm: str, attacks: tuple[str, ...] | None = None, group: str = GROUP
 ) -> dict[int, list[float]]:
     """Smallest distances by seed, image by image, over attacks."""
+    found = by_image(tables, model, norm, attacks, group)
+    return {seed: list(distances.values()) for seed, distances in found.items()}
+
+
+def by_image(
+    tables: Tables, model: str, norm: str, attacks: tuple[str, ...] | None = None, group: str = GROUP
+) -> dict[int, dict[int, float]]:
+    """The same with the positions of the images."""
     table = rows(tables, group, part="distances", model=model, norm=norm)
     if attacks is not None:
         table = table.filter(pl.col("attack").is_in(list(attacks)))
     best = table.group_by("seed", "image").agg(_smallest()).sort("seed", "image")
     if not len(best):
         raise UsageError(f"{group}: {model} was not attacked by {attacks}")
-    return {int(seed): part["distance"].to_list() for (seed,), part in best.group_by(["seed"], maintain_order=True)}
+    return {
+        int(seed): dict(part.select("image", "distance").iter_rows())
+        for (seed,), part in best.group_by(["seed"], maintain_order=True)
+    }
 
 
 def _smallest() -> pl.Expr:

@@ -46,7 +46,10 @@ def tuned(tables: Tables, group: str, augment: str | None) -> pl.DataFrame:
     table = rows(tables, group)
     if "augment" not in table.columns or "after" not in table.columns:
         raise UsageError(f"{group} has no run that begins from another")
-    same = pl.col("augment").is_null() if augment is None else pl.col("augment") == augment
+    known = pl.col("augment")
+    same = known.is_null() if augment is None else known == augment
+    if augment == PGD:  # scales differ in its steps
+        same = known.str.starts_with("adversarial:norm=linf,radius=0.3")
     found = table.filter(same, pl.col("after").is_not_null())
     if not len(found):
         raise UsageError(f"{group} has no run fine-tuned with {augment or 'nothing'}")

@@ -14,6 +14,7 @@ from unbraid.claims.measured import Images, Measured, Values
 from unbraid.claims.resampled import M
 from unbraid.claims.rules import E, N, P, V
 from unbraid.claims.sources import source
+from unbraid.errors import UsageError
 
 WORK = "Schott 2021"
 
@@ -121,8 +122,14 @@ def abs_inference_no_gain(tables: Tables) -> Mapping[str, Measured]:
     data="real",
 )
 def gaussian_likelihood_symbiotic(tables: Tables) -> Mapping[str, Measured]:
-    bernoulli = abs_claims.nearest(tables, "abs-bernoulli", "l2", group="abs-bernoulli")
-    gaussian = abs_claims.nearest(tables, "abs", "l2")
-    # The same first images of both: fewer are attacked of the second.
-    shown = {seed: values[: len(bernoulli[seed])] for seed, values in gaussian.items() if seed in bernoulli}
-    return {"Gaussian / Bernoulli": Images(shown, bernoulli)}
+    bernoulli = abs_claims.by_image(tables, "abs-bernoulli", "l2", group="abs-bernoulli")
+    gaussian = abs_claims.by_image(tables, "abs", "l2")
+    # The same images of both: fewer are attacked of the second.
+    both = {seed: sorted(set(gaussian[seed]) & set(bernoulli[seed])) for seed in gaussian if seed in bernoulli}
+    if not both or not all(both.values()):
+        raise UsageError("no image was attacked with both likelihoods")
+    first, second = (
+        {seed: [found[seed][image] for image in images] for seed, images in both.items()}
+        for found in (gaussian, bernoulli)
+    )
+    return {"Gaussian / Bernoulli": Images(first, second)}

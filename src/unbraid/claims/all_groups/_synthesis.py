@@ -89,12 +89,16 @@ def distances(
     from unbraid.robustness import attacks
 
     short, whole = _classifiers(run, model, few)
+    threshold = 0.5 if model.startswith("binary") else None  # what such models do not see is taken back
     pixels, labels, index = digits(images, seed)
     rows = []
     for name, options in chosen.items():
         if not short.offers(attacks.get(name).needs):
             continue
-        found = attacks.get(name)(short, pixels, labels, norm=norm, seed=seed, verify=whole, **options)
+        more = {"binary": threshold} if name == "latent-descent" else {}
+        found = attacks.get(name)(
+            short, pixels, labels, norm=norm, seed=seed, verify=whole, threshold=threshold, **options, **more
+        )
         for image, distance in zip(index, found.distances.cpu().numpy(), strict=True):
             # JSON has no infinity: nothing stands for it.
             told = float(distance) if np.isfinite(distance) else None
@@ -103,7 +107,7 @@ def distances(
 
 
 def calibrated(run: Any, images: int, seed: int) -> Any:
-    """Probabilities calibrated on test digits other than those that are asked about."""
+    """Probabilities calibrated on test digits, drawn apart from those that are asked about."""
     import warnings
 
     from unbraid.data import load

@@ -74,7 +74,7 @@ def _clean(least: float, vanilla_only: bool = True) -> Callable[[pl.DataFrame], 
 
 
 def _robust(table: pl.DataFrame) -> list[str]:
-    trained = table.filter(pl.col("augment") == PGD)
+    trained = table.filter(pl.col("augment").str.starts_with("adversarial"))  # of every scale
     clean = trained.filter(pl.col("corruption") == "none", pl.col("corruption_accuracy") < 0.9)
     weak = trained.filter((pl.col("norm") == "linf") & (pl.col("eps") == 0.3) & (pl.col("adversarial_accuracy") < 0.5))
     found = _clean(0.94)(table)

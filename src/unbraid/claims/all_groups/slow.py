@@ -141,7 +141,7 @@ NATURAL = StudyGroup(
         ),
         "small": Recipe(
             "a stand-in of Natural Sprites (32x32), 4,000 of 300,000 steps",
-            _pairs(4000, _NATURAL, _SLOW, _MCC),
+            _pairs(4000, _NATURAL, _SLOW, _evaluation(("mcc",), 1500, 750, 300)),
             fresh(5),
             10,
             steps=4000,
