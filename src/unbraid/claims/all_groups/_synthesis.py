@@ -95,7 +95,7 @@ def distances(
     for name, options in chosen.items():
         if not short.offers(attacks.get(name).needs):
             continue
-        more = {"binary": threshold} if name == "latent-descent" else {}
+        more: dict[str, Any] = {"binary": threshold} if name == "latent-descent" else {}
         found = attacks.get(name)(
             short, pixels, labels, norm=norm, seed=seed, verify=whole, threshold=threshold, **options, **more
         )
