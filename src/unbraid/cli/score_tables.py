@@ -153,7 +153,7 @@ def print_scores(
     if any("live" in score.parts for score in scores.values()):
         console.print(_LIVE, markup=False, highlight=False)
     _print_bins(scores, factors)
-    if sizes is not None:
+    if sizes:  # none where the data have no factors, or classes alone
         _print_bias(scores, factors, sizes)
 
 
