@@ -56,8 +56,8 @@ def interval(values: np.ndarray) -> dict[str, Any]:
     if n < 2:
         return {"n": n, "mean": mean, "sd": None, "se": None, "k": None, "low": -np.inf, "high": np.inf}
     sd = float(values.std(ddof=1))
-    se, k = sd / np.sqrt(n), max(2.0, float(t.ppf(0.975, n - 1)))
-    return {"n": n, "mean": mean, "sd": sd, "se": float(se), "k": k, "low": mean - k * se, "high": mean + k * se}
+    se, k = float(sd / np.sqrt(n)), max(2.0, float(t.ppf(0.975, n - 1)))
+    return {"n": n, "mean": mean, "sd": sd, "se": se, "k": k, "low": mean - k * se, "high": mean + k * se}
 
 
 def _chance(found: dict[str, Any], null: float, sign: int = 1) -> float:

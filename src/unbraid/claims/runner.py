@@ -17,6 +17,7 @@ from unbraid.data import entry, parse
 from unbraid.engines import Engine, make_engine
 from unbraid.errors import UsageError
 from unbraid.files import save_table
+from unbraid.paths import quoted
 from unbraid.progress import ProgressKind
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class Planned:
 
     def command(self, out: Path) -> str:
         """The command that does it alone."""
-        return f"unbraid claims run --group {self.group.name} --scale {self.scale} --out {out}"
+        return f"unbraid claims run --group {self.group.name} --scale {self.scale} --out {quoted(out)}"
 
 
 def plan(claims: Sequence[Claim], scale: Scale, out: Path) -> list[Planned]:
