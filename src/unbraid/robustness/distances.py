@@ -21,11 +21,14 @@ __all__ = [
     "accuracy_curve",
     "accuracy_interval",
     "check_distances",
+    "fooled_within",
     "median_distance",
     "median_interval",
     "nearest_of",
 ]
 
+ROUNDING = 1e-4
+"""By so much bounds may be missed for want of digits."""
 RESAMPLES = 1000
 POINTS = 121
 HELD = 1 << 20
@@ -70,6 +73,15 @@ def nearest_of(distances: Mapping[str, Any]) -> np.ndarray:
         raise UsageError(f"distances must be of the same images for every attack, got {shown}")
     nearest: np.ndarray = np.min(rows, axis=0)
     return nearest
+
+
+def fooled_within(distances: Any, bounds: Any) -> int:
+    """How many images an attack fooled nearer than they were bounded: none, unless a bound is wrong.
+
+    >>> fooled_within([0.5, 1.0, 2.0], [0.7, 0.9, 0.9])
+    1
+    """
+    return int((check_distances(distances) < np.asarray(bounds, dtype=np.float64) - ROUNDING).sum())
 
 
 def median_interval(distances: Any, *, seed: int = 0) -> tuple[float, float]:

@@ -15,7 +15,7 @@ from unbraid.report.robustness import attack_charts as charts
 from unbraid.report.robustness import captions
 from unbraid.report.robustness.attack_charts import Nearest
 from unbraid.report.robustness.pages import assemble, curves
-from unbraid.robustness import BOUNDS, Doubt, nearest_of
+from unbraid.robustness import BOUNDS, Doubt, fooled_within, nearest_of
 
 __all__ = ["Attacked", "attack_page"]
 
@@ -148,7 +148,7 @@ def _bound_row(one: Attacked) -> list[str | float]:
     within = 0
     for norm, column in (("l2", "coupled"), ("linf", "linf")):
         if norm in set(one.blocks["norm"]):
-            within += int((one.distances(norm) < known.sort("image")[column].to_numpy() - 1e-4).sum())
+            within += fooled_within(one.distances(norm), known.sort("image")[column])
     numbers = [float(known[name].mean()) for name in ("l2", "coupled")]  # type: ignore[arg-type]
     return [one.name, *numbers, float(np.median(known["linf"])), len(known), within]
 

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from unbraid.files import make_folders, save_table, write_text
-from unbraid.robustness import ALL, BOUNDS, attack_table, nearest_of, published_attacks
+from unbraid.robustness import ALL, BOUNDS, attack_table, fooled_within, nearest_of, published_attacks
 from unbraid.sharing import code_span, markdown
 from unbraid.study.analysis._style import save_figure
 from unbraid.study.attacked.findings import judge_attacks
@@ -155,7 +155,7 @@ def _bounds(models: Sequence[Attack]) -> Iterator[str]:
     for one, found in known:
         sizes = [_with_error(found[name].to_numpy()) for name in ("l2", "coupled")]
         within = sum(
-            int((one.nearest(norm) < found.sort("image")[column].to_numpy() - 1e-4).sum())
+            fooled_within(one.nearest(norm), found.sort("image")[column])
             for norm, column in (("l2", "coupled"), ("linf", "linf"))
             if norm in set(one.blocks["norm"])
         )
