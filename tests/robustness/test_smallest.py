@@ -70,6 +70,20 @@ def test_budgets_name_attacks_that_there_are_with_options_that_they_have():
                 assert set(options) <= set(attack.options)
 
 
+def test_models_that_draw_are_spared_attacks_that_ask_thousands_of_questions_in_vain():
+    plain, drawing = budgets.budget_of(["l0", "l2", "linf"], "quick"), budgets.budget_of(["l2"], "quick", draws=True)
+    assert "pointwise" in plain["l2"]
+    assert "latent-descent" not in plain["l2"]
+    assert "latent-descent" in drawing["l2"]
+    assert "pointwise" not in drawing["l2"]
+    assert "pointwise" in budgets.budget_of(["l0"], "quick", draws=True)["l0"]
+    assert "pointwise" in budgets.budget_of(["l2"], "full", draws=True)["l2"]
+    shorter = budgets.budget_of(["linf"], "quick", draws=True, substitute=True)["linf"]
+    assert shorter["square"]["steps"] < plain["linf"]["square"]["steps"]
+    assert shorter["transfer"] == {}
+    assert "transfer" not in budgets.budget_of(["l0"], "quick", substitute=True)["l0"]
+
+
 def test_the_command_prints_a_table_and_says_what_cannot_be(run, tmp_path, capsys, monkeypatch):
     monkeypatch.setitem(budgets.BUDGETS, "quick", QUICK)
     asked = ["robustness", "attack", str(run.path), "--norms", "l2", "--images", "3", "--out", str(tmp_path)]

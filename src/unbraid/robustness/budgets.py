@@ -53,11 +53,12 @@ BUDGETS: dict[str, dict[str, Attacks]] = {
     },
 }
 """Attacks with their options, by budget and norm."""
-DRAWING: dict[str, dict[str, Attacks]] = {
-    "quick": {"l2": {"latent-descent": {}}},
+DRAWING: dict[str, dict[str, dict[str, dict[str, Any] | None]]] = {
+    "quick": {"l2": {"latent-descent": {}, "pointwise": None}, "linf": {"square": {"steps": 30}}},
     "full": {"l2": {"latent-descent": {}}},
 }
-"""What models that classify by drawing are attacked with besides."""
+"""What changes for models that classify by drawing, which are dear to ask: attacks that are theirs, and of those that
+ask thousands of questions the ones that come nowhere near the others, shorter or (None) not at all."""
 FEW: dict[str, dict[str, Any]] = {
     "quick": {"samples": 2000, "iterations": 10, "faster": 3.0, "classes": 3},
     "full": {"samples": 8000, "iterations": 25, "faster": 2.0, "classes": 5},
@@ -83,7 +84,10 @@ def budget_of(
     for norm in norms:
         if norm not in BOUNDS:
             raise unknown_name("norm", norm, BOUNDS)
-    more = DRAWING[budget] if draws else {}
+    other = DRAWING[budget] if draws else {}
     lent: Attacks = {"transfer": {}} if substitute else {}
-    found = {norm: {**BUDGETS[budget][norm], **more.get(norm, {})} for norm in norms}
-    return {norm: known if norm == "l0" else {**known, **lent} for norm, known in found.items()}
+    found: dict[str, Attacks] = {}
+    for norm in norms:
+        known = {**BUDGETS[budget][norm], **other.get(norm, {}), **({} if norm == "l0" else lent)}
+        found[norm] = {name: options for name, options in known.items() if options is not None}
+    return found
