@@ -51,8 +51,9 @@ class Search:
     likelihood: Pixels = "gaussian"
     seed: int = 0
     classes: int = 0
-    """After the first ``FIRST`` passes only so many classes of every image are searched on, those that explain it best
-    by then; 0 is all of them. For attacks, whose findings a whole search verifies."""
+    """Only so many classes of every image are searched to the end: twice as many whose random latents explain it best
+    for the first ``FIRST`` passes, the best of them from then on; 0 is all of them. For attacks, whose findings a whole
+    search verifies."""
 
     def __post_init__(self) -> None:
         if self.samples < 1 or self.iterations < 0:
@@ -131,13 +132,17 @@ class Decodings:
 
     def nearest(self, images: Tensor, weight: float = 1.0) -> Tensor:
         """The best of these latents for every image and class, ``[n, classes, latents]``; ``weight`` is that of KL."""
+        return self.compare(images, weight)[0]
+
+    def compare(self, images: Tensor, weight: float = 1.0) -> tuple[Tensor, Tensor]:
+        """The best of these latents, and their costs ``[n, classes]`` but for what depends on the image alone."""
         flat = images.flatten(1)
         # What depends on the image alone decides nothing: the rest is a matrix product.
         best = [
-            torch.addmm(offset + weight * self.divergence, flat, rows.t()).argmin(1)
+            torch.addmm(offset + weight * self.divergence, flat, rows.t()).min(1)
             for rows, offset in zip(self.rows, self.offset, strict=True)
         ]
-        return self.codes[torch.stack(best, 1)]
+        return self.codes[torch.stack([one.indices for one in best], 1)], torch.stack([one.values for one in best], 1)
 
 
 def within(codes: Tensor, radius: float) -> Tensor:
@@ -178,31 +183,35 @@ def explain(decode: Decode, images: Tensor, known: Decodings, search: Search) ->
     """
     with _searching():
         fixed = images.detach().clone()  # also where the caller is in inference mode
-        parts = fixed.split(TOGETHER if fixed.device.type == "cpu" else max(len(fixed), 1))
-        starts = known.nearest(fixed).split([len(part) for part in parts])
-        codes = torch.cat([_search(decode, *pair, search) for pair in zip(parts, starts, strict=True)])
+        together = TOGETHER if fixed.device.type == "cpu" else max(len(fixed), 1)
+        starts, costs = known.compare(fixed)
+        parts = zip(fixed.split(together), starts.split(together), costs.split(together), strict=True)
+        codes = torch.cat([_search(decode, *part, search) for part in parts])
         with torch.no_grad():
             decoded = decode(codes)
     energy = misfit(images[:, None], decoded, search.likelihood) + half_squares(codes)
     return Explained(energy, codes, decoded)
 
 
-def _search(decode: Decode, images: Tensor, starts: Tensor, search: Search) -> Tensor:
+def _search(decode: Decode, images: Tensor, starts: Tensor, costs: Tensor, search: Search) -> Tensor:
     def cost(codes: Tensor) -> Tensor:
         return misfit(images[:, None], decode(codes), search.likelihood) + half_squares(codes)
 
     if not 0 < search.classes < starts.shape[1] or search.iterations <= FIRST:
         return descend(cost, starts, search)[1]
-    costs, codes = descend(cost, starts, replace(search, iterations=FIRST))
-    which = costs.topk(search.classes, dim=1, largest=False).indices
-    spots = which[..., None].expand(-1, -1, starts.shape[-1])
+    codes = starts
+    for count, passes in ((2 * search.classes, FIRST), (search.classes, search.iterations - FIRST)):
+        which = costs.topk(min(count, costs.shape[1]), dim=1, largest=False).indices
+        spots = which[..., None].expand(-1, -1, starts.shape[-1])
 
-    def of_some(some: Tensor) -> Tensor:
-        drawn = _decode_some(decode, some, which, codes)
-        return misfit(images[:, None], drawn, search.likelihood) + half_squares(some)
+        def of_some(some: Tensor, which: Tensor = which, codes: Tensor = codes) -> Tensor:
+            drawn = _decode_some(decode, some, which, codes)
+            return misfit(images[:, None], drawn, search.likelihood) + half_squares(some)
 
-    rest = replace(search, iterations=search.iterations - FIRST)
-    return codes.scatter(1, spots, descend(of_some, codes.gather(1, spots), rest)[1])
+        found, best = descend(of_some, codes.gather(1, spots), replace(search, iterations=passes))
+        codes = codes.scatter(1, spots, best)
+        costs = torch.full_like(costs, torch.inf).scatter(1, which, found)
+    return codes
 
 
 def _decode_some(decode: Decode, codes: Tensor, which: Tensor, starts: Tensor) -> Tensor:

@@ -54,14 +54,18 @@ BUDGETS: dict[str, dict[str, Attacks]] = {
 }
 """Attacks with their options, by budget and norm."""
 DRAWING: dict[str, dict[str, dict[str, dict[str, Any] | None]]] = {
-    "quick": {"l2": {"latent-descent": {}, "pointwise": None}, "linf": {"square": {"steps": 30}}},
+    "quick": {
+        "l0": {"salt-and-pepper": {"restarts": 3, "levels": 30}},
+        "l2": {"latent-descent": {}, "pointwise": None},
+        "linf": {"square": {"steps": 30}},
+    },
     "full": {"l2": {"latent-descent": {}}},
 }
 """What changes for models that classify by drawing, which are dear to ask: attacks that are theirs, and of those that
 ask thousands of questions the ones that come nowhere near the others, shorter or (None) not at all."""
 FEW: dict[str, dict[str, Any]] = {
-    "quick": {"samples": 2000, "iterations": 10, "faster": 3.0, "classes": 3},
-    "full": {"samples": 8000, "iterations": 25, "faster": 2.0, "classes": 5},
+    "quick": {"samples": 2000, "iterations": 10, "faster": 3.0, "classes": 2},
+    "full": {"samples": 8000, "iterations": 25, "faster": 2.0, "classes": 4},
 }
 """The search that attacks on such models ask, at most: longer steps make up for fewer passes. What they find is
 verified by the whole search."""

@@ -9,9 +9,11 @@ from unbraid.robustness.attacks.classifier import Classifier
 from unbraid.robustness.attacks.goals import Goal
 from unbraid.robustness.attacks.vectors import as_rows
 
-__all__ = ["along", "closer"]
+__all__ = ["along", "beyond", "closer"]
 
 HALVINGS = 12
+FARTHER = 0.01
+"""The first step beyond a place that was not far enough, as a part of the way to it; the next ones double."""
 
 
 def along(
@@ -22,18 +24,40 @@ def along(
     ``levels`` lengths are tried in turn, closer to each other where they are short, and the place between the last
     that failed and the first that succeeded is halved. Images leave the batch when they have succeeded.
     """
-    low, high = torch.zeros_like(reach), torch.full_like(reach, torch.inf)
+    lengths = [reach * (level / levels) ** 2 for level in range(1, levels + 1)]
+    return _first(classify, images, goal, ways, torch.zeros_like(reach), lengths, HALVINGS)
+
+
+def beyond(
+    classify: Classifier, images: Tensor, goal: Goal, moved: Tensor, reach: float, halvings: int = 9
+) -> tuple[Tensor, Tensor]:
+    """Images that moved too little, farther on the same lines until they reach the goal, and whether they do.
+
+    Steps double, up to ``reach`` times as far: most lack little, and a model may be dear to ask.
+    """
+    one, lengths, step = images.new_ones(len(images)), [], FARTHER
+    while 1 + step < 2 * reach:
+        lengths.append(one * min(1 + step, reach))
+        step *= 2
+    return _first(classify, images, goal, moved - images, one, lengths, halvings)
+
+
+def _first(
+    classify: Classifier, images: Tensor, goal: Goal, ways: Tensor, low: Tensor, lengths: list[Tensor], halvings: int
+) -> tuple[Tensor, Tensor]:
+    """The first of growing lengths that is enough, halved towards the last that was not, and whether one is."""
+    low, high = low.clone(), torch.full_like(low, torch.inf)
     rows = (ways.flatten(1) != 0).any(1).nonzero()[:, 0]
-    for level in range(1, levels + 1):
+    for each in lengths:
         if not len(rows):
             break
-        length = reach[rows] * (level / levels) ** 2
+        length = each[rows]
         met = classify.met(_at(images, ways, length, rows), goal[rows])
         high[rows[met]], low[rows[~met]] = length[met], length[~met]
         rows = rows[~met]
-    rows = high.isfinite().nonzero()[:, 0]
     success = high.isfinite()
-    for _ in range(HALVINGS if len(rows) else 0):
+    rows = success.nonzero()[:, 0]
+    for _ in range(halvings if len(rows) else 0):
         middle = (low[rows] + high[rows]) / 2
         met = classify.met(_at(images, ways, middle, rows), goal[rows])
         high[rows[met]], low[rows[~met]] = middle[met], middle[~met]

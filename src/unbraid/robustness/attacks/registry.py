@@ -20,7 +20,7 @@ from unbraid.robustness.attacks.classifier import Classifier, float_images
 from unbraid.robustness.attacks.draws import Draws
 from unbraid.robustness.attacks.found import Found, count
 from unbraid.robustness.attacks.goals import Goal, Misclassified, Named, Surer
-from unbraid.robustness.attacks.line import along
+from unbraid.robustness.attacks.line import beyond
 from unbraid.robustness.attacks.norms import NORMS, Norm, norm_of
 from unbraid.robustness.attacks.search import smallest_radius
 from unbraid.robustness.attacks.vectors import as_rows
@@ -34,6 +34,8 @@ BATCH = 128
 BEYOND = 8.0
 """What was found for a model and does not stand before the one that verifies is looked for up to so many times as far
 on the same line."""
+SURER = 3
+"""So many times it is then looked for where the model is surer."""
 
 
 @dataclass(frozen=True)
@@ -160,21 +162,28 @@ class Attack:
         if judge is classify or not len(rows):
             return moved, sizes, refuted
         refuted[rows] = classify.met(claimed[rows], goal[rows])
-        ways, reach = claimed[rows] - images[rows], images.new_full((len(rows),), BEYOND)
-        ahead, _ = along(judge, images[rows], goal[rows], ways, reach)
-        success, farther, seen = count(judge, images[rows], ahead, goal[rows], norm, bound)
-        moved[rows[success]], sizes[rows[success]] = seen[success], farther[success]
-        rows = rows[~success]
-        if len(rows) and self.minimal and self.needs == "decision":
-            # Once more with a stand-in that must be surer, by twice what it was wrong by: far cheaper than the judge.
+
+        def keep(rows: Tensor, tried: Tensor) -> Tensor:
+            """Count images that were tried in place of refuted ones: which rows are refuted still."""
+            success, found, seen = count(judge, images[rows], tried, goal[rows], norm, bound)
+            moved[rows[success]], sizes[rows[success]] = seen[success], found[success]
+            return rows[~success]
+
+        rows = refuted.nonzero()[:, 0]
+        if norm.name != "l0":  # pixels that are black or white go nowhere
+            rows = keep(rows, beyond(judge, images[rows], goal[rows], claimed[rows], BEYOND)[0])
+        for _ in range(SURER if self.minimal and self.needs == "decision" else 0):
+            # Again with a stand-in that must be surer, by twice what it was wrong by: far cheaper than the judge.
+            rows = rows[(claimed[rows] != images[rows]).flatten(1).any(1)]
+            if not len(rows):
+                break
             part, aim = images[rows], goal[rows]
             lacks = -aim.margin(judge.scores(claimed[rows])).clamp_max(0)
             surer = Surer(aim, aim.margin(classify.scores(claimed[rows])).clamp_min(0) + 2 * lacks)
             again = self.move(classify, part, surer, norm=norm, draws=draws[rows], **options)
-            again = _without_unseen(judge, part, again, aim, threshold)
-            success, sure, seen = count(judge, part, again, aim, norm, bound)
-            moved[rows[success]], sizes[rows[success]] = seen[success], sure[success]
-            rows = rows[~success]
+            claimed[rows] = _without_unseen(judge, part, again, aim, threshold)
+            rows = keep(rows, claimed[rows])
+        rows = (refuted & sizes.isinf()).nonzero()[:, 0]
         if len(rows) and judge.offers(self.needs):
             moved[rows], sizes[rows], _ = self._moved(
                 judge, judge, images[rows], goal[rows], norm, bound, threshold, draws[rows], options
