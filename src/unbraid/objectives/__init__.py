@@ -1,11 +1,12 @@
 """Training objectives by name; a new one is one decorated dataclass."""
 
-from unbraid.objectives import augment
+from unbraid.objectives import augment, penalties
 from unbraid.objectives.ada_vae import AdaGVAE, AdaMLVAE, AdaObjective, shared_latents
 from unbraid.objectives.annealed_vae import AnnealedVAE
 from unbraid.objectives.autoencoder import AE, AutoencoderObjective, VAEObjective
 from unbraid.objectives.base import (
     ABILITIES,
+    Codes,
     Inputs,
     Objective,
     Problem,
@@ -83,6 +84,7 @@ __all__ = [
     "BetaTCVAESampled",
     "BetaVAE",
     "Classifier",
+    "Codes",
     "DIPObjective",
     "FactorVAE",
     "FewLabels",
@@ -132,6 +134,7 @@ __all__ = [
     "matching_eps",
     "names",
     "options_of",
+    "penalties",
     "permute_dims",
     "register",
     "reverse_gradient",

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
 from unbraid.errors import UsageError, unknown_name
-from unbraid.objectives.base import Inputs, Objective, Problem, Terms, register
+from unbraid.objectives.base import Codes, Inputs, Objective, Problem, Terms, register
 from unbraid.objectives.checks import check_count, check_not_negative, check_positive
 
 if TYPE_CHECKING:
     import torch
-    from torch import Tensor
+    from torch import Tensor, nn
 
     from unbraid.nets import Autoencoder, Gaussian
+    from unbraid.objectives.penalties import Penalty
 
 __all__ = ["AE", "AutoencoderObjective", "VAEObjective"]
 
@@ -38,6 +39,8 @@ class AutoencoderObjective(Objective):
     """Step size of the optimiser."""
     optimizer: Optimizer = "adam"
     """How steps are taken: adam, or adagrad (Duchi et al., 2011), whose steps only ever become smaller."""
+    penalties: tuple[str, ...] = field(default=(), kw_only=True)
+    """What is added to the loss, a list, as in nhp:weight=100 or hfs:weight=10,pairs=25."""
 
     def __post_init__(self) -> None:
         check_count(self, "latents")
@@ -48,6 +51,38 @@ class AutoencoderObjective(Objective):
     def heads(self) -> int:
         """How many numbers the encoder gives per latent."""
         return 1
+
+    def own_penalties(self) -> tuple[Penalty, ...]:
+        """Penalties that are a part of the method, before those of the list."""
+        return ()
+
+    @property
+    def active_penalties(self) -> tuple[Penalty, ...]:
+        """The penalties, made; those of weight 0 change nothing and are left out."""
+        from unbraid.objectives.penalties import make
+
+        if isinstance(self.penalties, str):
+            raise UsageError(
+                f"penalties must be a list of penalties, got {self.penalties!r}; write [{self.penalties!r}]"
+            )
+        every = (*self.own_penalties(), *(make(text) for text in self.penalties))
+        return tuple(entry for entry in every if entry.weight)
+
+    def make_model(self, problem: Problem, generator: torch.Generator) -> nn.Module:
+        """Also with what penalties remember inside it."""
+        from unbraid.objectives.penalties import added
+
+        penalties = self.active_penalties
+        model = super().make_model(problem, generator)
+        added.attach(self, penalties, model, problem)
+        return model
+
+    def play(self, model: nn.Module, inputs: Inputs, step: int, noise: torch.Generator) -> Iterator[tuple[str, Terms]]:
+        """The losses of one step, penalties included."""
+        from unbraid.objectives.penalties import added
+
+        losses, penalties = super().play(model, inputs, step, noise), self.active_penalties
+        return added.penalised(self, penalties, model, losses, step, noise) if penalties else losses
 
     def build(self, problem: Problem, generator: torch.Generator) -> Autoencoder:
         """Encoder and decoder; ``model.problem`` stays at hand for losses that depend on the data set's size."""
@@ -95,8 +130,9 @@ class AE(AutoencoderObjective):
     representations = ("mean",)
 
     def loss(self, model: Autoencoder, inputs: Inputs, step: int, noise: torch.Generator) -> Terms:
-        output = model.decoder(model.encoder(inputs.images))
-        return Terms({"reconstruction": self.reconstruction(output, inputs.targets).mean()})
+        codes = model.encoder(inputs.images)
+        output = model.decoder(codes)
+        return Terms({"reconstruction": self.reconstruction(output, inputs.targets).mean()}, codes=Codes(codes, codes))
 
     def encode(self, model: Autoencoder, images: Tensor, noise: torch.Generator | None = None) -> Tensor:
         if noise is not None:
@@ -178,7 +214,8 @@ class VAEObjective(AutoencoderObjective):
         output = model.decoder(sample)
         added = self.regulariser(model, inputs, posterior, sample, step)
         reconstruction = self.reconstruction(output, inputs.targets).mean()
-        return self.weighed(reconstruction, inputs.images, added, posterior.kl().mean())
+        terms = self.weighed(reconstruction, inputs.images, added, posterior.kl().mean())
+        return replace(terms, codes=Codes(posterior.mean, sample))
 
     def encode(self, model: Autoencoder, images: Tensor, noise: torch.Generator | None = None) -> Tensor:
         posterior = self.posterior(model, images)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ABILITIES",
+    "Codes",
     "Inputs",
     "Objective",
     "Problem",
@@ -70,11 +71,23 @@ class Inputs:
 
 
 @dataclass(frozen=True)
+class Codes:
+    """The codes behind a loss, ``[n, latents]``: what penalties look at."""
+
+    mean: Tensor
+    """Before anything was drawn or rounded: posterior means."""
+    sample: Tensor
+    """What the decoder saw."""
+
+
+@dataclass(frozen=True)
 class Terms:
     """The scalars of one loss: ``terms`` add up to what is minimised, ``watched`` are recorded only."""
 
     terms: dict[str, Tensor]
     watched: dict[str, Tensor] = dataclasses.field(default_factory=dict)
+    codes: Codes | None = None
+    """The codes it is the loss of, where there are some."""
 
     @property
     def total(self) -> Tensor:

@@ -46,7 +46,8 @@ _SHARED = {
 
 def stackable(objective: Objective, problem: Problem) -> bool:
     """Whether models of this objective can train stacked: VAEs of fully connected networks with a simple penalty."""
-    if objective.augment or not all(getattr(type(objective), name, None) in known for name, known in _SHARED.items()):
+    alone = objective.augment or getattr(objective, "active_penalties", ())
+    if alone or not all(getattr(type(objective), name, None) in known for name, known in _SHARED.items()):
         return False
     assert isinstance(objective, VAEObjective)
     if objective.optimizer != "adam":
