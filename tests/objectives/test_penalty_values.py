@@ -178,7 +178,7 @@ def test_large_batches_are_searched_in_parts(monkeypatch):
     ("sigma", "true", "mixed"), [(np.inf, 0.042, 0.261), (0.4, 0.094, 0.187), (0.2, 0.248, 0.071), (0.1, 0.372, 0.028)]
 )
 def test_mixed_codes_fill_their_square_better_than_strongly_correlated_factors(sigma, true, mixed):
-    # A 10x10 grid, batches of 64, weights exp(-(c1 - c2)^2 / (2 sigma^2)), codes in [0, 1] as they are and turned by 45.
+    # A 10x10 grid, batches of 64, weights exp(-(c1 - c2)^2 / (2 sigma^2)), codes as they are and turned by 45.
     rng, points = np.random.default_rng(0), grid(10)
     weights = np.exp(-((points[:, 0] - points[:, 1]) ** 2) / (2 * sigma**2))
     batches = [points[rng.choice(100, 64, p=weights / weights.sum())] for _ in range(200)]

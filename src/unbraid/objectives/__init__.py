@@ -41,6 +41,7 @@ from unbraid.objectives.few_labels import (
 )
 from unbraid.objectives.firevnet import FiRevNetObjective
 from unbraid.objectives.full_covariance import FullBetaVAE
+from unbraid.objectives.hfs_vae import HFSTCVAE, HFSVAE
 from unbraid.objectives.ice import ICE, label_entropy, reverse_gradient
 from unbraid.objectives.learned_noise import matching_eps, train_generator
 from unbraid.objectives.linear_vae import LinearVAE
@@ -48,6 +49,7 @@ from unbraid.objectives.pairs import PairObjective, PairVAEObjective, halves, st
 from unbraid.objectives.pcl import PCL, derangement
 from unbraid.objectives.pm_vae import PMVAE
 from unbraid.objectives.predictor import PredictorObjective
+from unbraid.objectives.quantised import FSQ, QLAE, QuantisedObjective
 from unbraid.objectives.regressor import Regressor
 from unbraid.objectives.slow_flow import SlowFlow
 from unbraid.objectives.slow_vae import GaussianSlowVAE, SlowVAE, transition_terms
@@ -61,6 +63,7 @@ from unbraid.objectives.transition_prior import (
     gaussian_kl,
     log_normaliser,
 )
+from unbraid.objectives.tripod import Tripod
 from unbraid.objectives.vae import VAE, BetaVAE
 from unbraid.registry import import_modules
 
@@ -69,9 +72,13 @@ __all__ = [
     "AE",
     "DIPVAEI",
     "DIPVAEII",
+    "FSQ",
+    "HFSTCVAE",
+    "HFSVAE",
     "ICE",
     "PCL",
     "PMVAE",
+    "QLAE",
     "S2DIPVAEI",
     "S2DIPVAEII",
     "VAE",
@@ -98,6 +105,7 @@ __all__ = [
     "PairVAEObjective",
     "PredictorObjective",
     "Problem",
+    "QuantisedObjective",
     "Regressor",
     "S2BetaTCVAE",
     "S2BetaVAE",
@@ -108,6 +116,7 @@ __all__ = [
     "Supervised",
     "Task",
     "Terms",
+    "Tripod",
     "VAEObjective",
     "about",
     "absolute_moment",

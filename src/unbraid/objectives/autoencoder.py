@@ -39,14 +39,19 @@ class AutoencoderObjective(Objective):
     """Step size of the optimiser."""
     optimizer: Optimizer = "adam"
     """How steps are taken: adam, or adagrad (Duchi et al., 2011), whose steps only ever become smaller."""
+    weight_decay: float = field(default=0.0, kw_only=True)
+    """Decoupled decay of weight matrices and kernels, as AdamW has it; biases stay. 0 is plain Adam."""
     penalties: tuple[str, ...] = field(default=(), kw_only=True)
     """What is added to the loss, a list, as in nhp:weight=100 or hfs:weight=10,pairs=25."""
 
     def __post_init__(self) -> None:
         check_count(self, "latents")
         check_positive(self, "learning_rate")
+        check_not_negative(self, "weight_decay")
         if self.optimizer not in OPTIMIZERS:
             raise unknown_name("optimizer", self.optimizer, OPTIMIZERS)
+        if self.weight_decay and self.optimizer != "adam":
+            raise UsageError(f"weight_decay goes with optimizer adam, got {self.optimizer}; leave one of them out")
 
     def heads(self) -> int:
         """How many numbers the encoder gives per latent."""
@@ -98,14 +103,28 @@ class AutoencoderObjective(Objective):
         return nets.Autoencoder(encoder, decoder, problem)
 
     def optimizers(self, model: Autoencoder) -> dict[str, torch.optim.Optimizer]:
-        from torch.optim import Adagrad, Adam
+        from torch.optim import Adagrad, Adam, AdamW
 
-        parameters = [*model.encoder.parameters(), *model.decoder.parameters()]
+        named = [(name, weights) for part in self.trained(model) for name, weights in part.named_parameters()]
+        parameters = [weights for _, weights in named]
         if self.optimizer == "adagrad":
             # Sums of squares begin at 0.1, as in TensorFlow: from 0 the first step moves every weight by the whole
             # rate, which throws the log variances of wide networks out of all bounds.
             return {"model": Adagrad(parameters, lr=self.learning_rate, initial_accumulator_value=0.1)}
+        if self.weight_decay:
+            decayed = [weights for name, weights in named if self.decays(name, weights)]
+            others = [weights for name, weights in named if not self.decays(name, weights)]
+            groups = [{"params": decayed, "weight_decay": self.weight_decay}, {"params": others, "weight_decay": 0.0}]
+            return {"model": AdamW(groups, lr=self.learning_rate, betas=(0.9, 0.999), eps=1e-8, fused=True)}
         return {"model": Adam(parameters, lr=self.learning_rate, betas=(0.9, 0.999), eps=1e-8, fused=True)}
+
+    def trained(self, model: Autoencoder) -> list[nn.Module]:
+        """The parts that learn from the loss."""
+        return [model.encoder, model.decoder]
+
+    def decays(self, name: str, parameter: nn.Parameter) -> bool:
+        """Whether a parameter of these parts decays: matrices and kernels do, biases and scales do not."""
+        return parameter.ndim > 1
 
     def reconstruction(self, output: Tensor, images: Tensor) -> Tensor:
         """Negative log-likelihood of each image, summed over pixels and channels: ``[n]``."""

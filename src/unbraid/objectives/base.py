@@ -116,6 +116,8 @@ class Objective:
     """1 if a larger value of the swept option regularises more, -1 if less."""
     representations: ClassVar[tuple[str, ...]] = ("mean", "sampled")
     """The codes of an image that :meth:`encode` knows: ``("mean",)`` for a model without a posterior to draw from."""
+    codes: ClassVar[Literal["continuous", "discrete"]] = "continuous"
+    """Whether :meth:`encode` gives numbers of any kind or one of a few values for each latent."""
     predicts: ClassVar[Literal["classes", "factors"]] = "classes"
     """What :meth:`predict` gives, for a model that can; :meth:`tasks` tells of models that answer more."""
 

@@ -50,7 +50,7 @@ def stackable(objective: Objective, problem: Problem) -> bool:
     if alone or not all(getattr(type(objective), name, None) in known for name, known in _SHARED.items()):
         return False
     assert isinstance(objective, VAEObjective)
-    if objective.optimizer != "adam":
+    if objective.optimizer != "adam" or objective.weight_decay:
         return False
     model = objective.make_model(problem, torch.Generator())
     if not (can_stack(model.get_submodule("encoder")) and can_stack(model.get_submodule("decoder"))):

@@ -1,4 +1,4 @@
-"""Terms that any objective with an encoder and a decoder can add to its loss. A file dropped into this folder is found."""
+"""What objectives with encoder and decoder can add to their loss. A file dropped into this folder is found."""
 
 from unbraid.objectives.penalties.added import PART
 from unbraid.objectives.penalties.base import Penalty, View, get, make, names, register

@@ -51,8 +51,8 @@ class View:
                 hook.remove()
         if len(found) < 2:
             raise UsageError(
-                f"the decoder of net {self.objective.net!r} has {len(found)} layers with weights and so nothing inside; "
-                "a penalty on its images has stages=image"
+                f"the decoder of net {self.objective.net!r} has {len(found)} layers with weights and so nothing "
+                "inside; a penalty on its images has stages=image"
             )
         return found[:-1]
 

@@ -29,7 +29,7 @@ def mixed_curvature(outputs: Outputs, codes: Tensor, directions: Tensor, eps: fl
 class HessianPenalty(StagedPenalty):
     """What latents do together to the image: the off-diagonal of the decoder's Hessian (Peebles et al., 2020).
 
-    Variance over random signs v of [f(z + eps v) - 2 f(z) + f(z - eps v)] / eps^2, in expectation 2 sum_{i != j} H_ij^2.
+    Variance over random signs v of [f(z + eps v) - 2 f(z) + f(z - eps v)] / eps^2, on average 2 sum_{i != j} H_ij^2.
     It also falls where the decoder merely answers less; ``nhp`` does not. Costs 2k + 1 passes of the decoder.
     """
 

@@ -66,9 +66,9 @@ def information_of_pairs(codes: Tensor, memory: Tensor | None = None) -> Tensor:
 class KernelInformation(Penalty):
     """How much latents know of each other, by kernels on the codes of a batch (Hsu et al., 2024).
 
-    As published the estimate cannot see dependence among a dozen latents; by default pairs of latents are compared, each
-    code with all others. Kernels smooth, so independent latents score below 0, and what a batch of 64 cannot show, such
-    as two uniform latents turned by 45 degrees, takes a ``memory``.
+    As published the estimate cannot see dependence among a dozen latents; by default pairs of latents are compared,
+    each code with all others. Kernels smooth, so independent latents score below 0, and what a batch of 64 cannot show,
+    such as two uniform latents turned by 45 degrees, takes a ``memory``.
     """
 
     title = "kernel information"

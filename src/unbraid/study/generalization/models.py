@@ -65,8 +65,8 @@ class Model:
 def model_of(spec: RunSpec) -> Model:
     """The row that a run belongs to. Strengths of one objective are the same row: one of them is selected.
 
-    A network with options of its own, trained on augmented batches or with penalties, is another model than the published
-    one, and is called by them.
+    A network with options of its own, trained on augmented batches or with penalties, is another model than the
+    published one, and is called by them.
     """
     plain, added = _plain_model(spec), added_words(spec.options)
     if added["penalties"]:
