@@ -187,7 +187,7 @@ def test_augmentations_go_with_every_objective(name, dots, tmp_path):
 @pytest.mark.parametrize("name", [name for name in NAMES if issubclass(objectives.get(name), VAEObjective)])
 def test_the_history_adds_up(name, dots, tmp_path):
     row = train(name, dots, tmp_path, steps=2).history().to_dicts()[0]
-    parts = row["reconstruction"] + row["penalty"] + row.get("supervised", 0)
+    parts = row["reconstruction"] + row["penalty"] + row.get("supervised", 0) + row.get("hfs", 0)
     assert row["loss"] == pytest.approx(parts, rel=1e-5)
     assert row["kl"] > 0
 

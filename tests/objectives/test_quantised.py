@@ -40,6 +40,20 @@ def test_gradients_pass_a_grid_as_if_nothing_was_rounded():
     assert (gradient == 1).all()
 
 
+def test_latents_of_a_grid_begin_spread_out_and_not_at_one_end():
+    objective = FSQ(**SMALL)
+    model = model_of(objective)
+    codes, _, chosen = objective.quantised(model, batch(64))
+    torch.testing.assert_close(codes.atanh().mean(0), torch.zeros(3), atol=1e-4, rtol=0)
+    assert (nets.distinct_values(chosen, 12) >= 6).all()
+    plain = FSQ(**SMALL, normalise=False)
+    same = model_of(plain)
+    torch.testing.assert_close(plain.quantised(same, batch())[0], same.encoder(batch()).tanh())
+    with pytest.raises(UsageError, match="batch_size must be at least 2, got 1"):
+        objective.quantised(model, batch(1))
+    assert objective.quantised(model.eval(), batch(1))[0].shape == (1, 3)
+
+
 def test_codebooks_give_the_nearest_value():
     books = nets.Codebooks(2, 3)
     torch.testing.assert_close(books.values[0], torch.tensor([-0.5, 0.0, 0.5]))

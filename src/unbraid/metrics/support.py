@@ -23,7 +23,11 @@ FAR = 2.0
     title="Factorised support",
     short="Support",
     about="gaps in the codes where their values never meet",
-    parts={"raw": "Factorised support, codes as they are", "shuffled": "Factorised support of shuffled codes"},
+    parts={
+        "raw": "Factorised support, codes as they are",
+        "factors": "Factorised support of the factors",
+        "shuffled": "Factorised support of shuffled codes",
+    },
     higher_is_better=False,
     measured=True,
     usual=False,
@@ -43,10 +47,10 @@ def support(
     (z_bj - z_nj)^2``, how far the worst corner is from any sample, averaged over draws and pairs. 0 where every value
     of one code occurs with every value of the other. Codes are divided by their standard deviations, since the distance
     shrinks with their scale; the part ``raw`` has them as they are. Codes whose standard deviation is below
-    ``min_spread`` of the largest are left out. It is the penalty ``hfs``, and with ``batch=128`` the FoS of Roth et al.
+    ``min_spread`` of the largest are left out. It is the penalty ``hfs`` as a score; the FoS of Roth et al. has ``batch=128``.
 
     Few samples leave corners empty by chance: the part ``shuffled`` is the score of the same codes, each shuffled over
-    the samples, and the ceiling that of the factors themselves. Flaw: strongly correlated factors fill no square, and
+    the samples, and ``factors`` that of the factors themselves. Flaw: strongly correlated factors fill no square, and
     codes that mix them fill it better; where the factors score more than twice as badly as the codes a warning says so.
 
     >>> line = np.repeat(np.linspace(0, 1, 65)[:, None], 2, axis=1)
@@ -74,12 +78,13 @@ def support(
         )
     parts: dict[str, Any] = {
         "raw": _mean(_gaps(alive, drawn)),
+        "factors": truth,
         "shuffled": _mean(_gaps(rng.permuted(alive, axis=0) / spread[active], drawn)),
         "per_pair": gaps,
         "active": active,
     }
     told = {"batch": size, "batches": batches, "min_spread": min_spread, "samples": len(codes)}
-    return Score("support", value, truth, parts, {**told, "seed": check_seed(seed)})
+    return Score("support", value, parts=parts, settings={**told, "seed": check_seed(seed)})
 
 
 def _mean(gaps: np.ndarray) -> float:

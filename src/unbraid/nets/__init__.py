@@ -29,7 +29,7 @@ from unbraid.nets.noise_history import NoiseGame, NoiseHistory, NoiseRestart
 from unbraid.nets.posterior import Gaussian
 from unbraid.nets.predictors import Predictor, build_predictor
 from unbraid.nets.projection import clip_l2_ball, clip_linf, project_l2
-from unbraid.nets.quantise import Codebooks, distinct_values, on_grid, straight_through
+from unbraid.nets.quantise import Codebooks, CodeNorm, distinct_values, on_grid, straight_through
 from unbraid.nets.registry import Shape, build, get, names, register
 from unbraid.nets.released_abs import load_released_abs
 from unbraid.nets.slow import slow
@@ -43,6 +43,7 @@ __all__ = [
     "Autoencoder",
     "Bernoulli",
     "ClassVAEs",
+    "CodeNorm",
     "Codebooks",
     "ConvDecoder",
     "ConvEncoder",

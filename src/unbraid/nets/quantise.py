@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 from unbraid.errors import UsageError
 
-__all__ = ["Codebooks", "distinct_values", "on_grid", "straight_through"]
+__all__ = ["CodeNorm", "Codebooks", "distinct_values", "on_grid", "straight_through"]
 
 
 class Codebooks(nn.Module):
@@ -20,6 +20,15 @@ class Codebooks(nn.Module):
         """The nearest value of every latent ``[n, latents]``, through which only codebooks learn, and its number."""
         chosen = (codes.detach()[:, :, None] - self.values.detach()).abs().argmin(2)  # [n, latents]
         return self.values.expand(len(codes), -1, -1).gather(2, chosen[:, :, None])[:, :, 0], chosen
+
+
+class CodeNorm(nn.BatchNorm1d):
+    """Codes centred and scaled by the moments of the batch, in evaluation mode by their running averages."""
+
+    def forward(self, codes: Tensor) -> Tensor:
+        if self.training and len(codes) < 2:
+            raise UsageError("codes cannot be normalised over single images; batch_size must be at least 2, got 1")
+        return super().forward(codes)
 
 
 def on_grid(codes: Tensor, values: int) -> tuple[Tensor, Tensor]:

@@ -133,9 +133,24 @@ class FSQ(QuantisedObjective):
     """Step size of the optimiser."""
     values: int = 12
     """How many values a latent can take."""
+    normalise: bool = True
+    """Centre and scale every latent over the batch before tanh, with a learned shift and scale. Without it small
+    networks push all images to one end of tanh while they learn the mean image, where no gradient brings them back."""
+
+    def build(self, problem: Problem, generator: torch.Generator) -> Autoencoder:
+        from unbraid.nets import CodeNorm
+
+        model = super().build(problem, generator)
+        if self.normalise:
+            model.add_module("norm", CodeNorm(self.latents))
+        return model
+
+    def trained(self, model: Autoencoder) -> list[nn.Module]:
+        return [*super().trained(model), *([model.get_submodule("norm")] if self.normalise else [])]
 
     def quantised(self, model: Autoencoder, images: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         from unbraid.nets import on_grid
 
-        codes = model.encoder(images).tanh()
+        codes = model.encoder(images)
+        codes = (model.get_submodule("norm")(codes) if self.normalise else codes).tanh()
         return codes, *on_grid(codes, self.values)
