@@ -47,7 +47,8 @@ def support(
     (z_bj - z_nj)^2``, how far the worst corner is from any sample, averaged over draws and pairs. 0 where every value
     of one code occurs with every value of the other. Codes are divided by their standard deviations, since the distance
     shrinks with their scale; the part ``raw`` has them as they are. Codes whose standard deviation is below
-    ``min_spread`` of the largest are left out. It is the penalty ``hfs`` as a score; the FoS of Roth et al. has ``batch=128``.
+    ``min_spread`` of the largest are left out. It is the penalty ``hfs`` as a score; the published FoS has
+    ``batch=128``.
 
     Few samples leave corners empty by chance: the part ``shuffled`` is the score of the same codes, each shuffled over
     the samples, and ``factors`` that of the factors themselves. Flaw: strongly correlated factors fill no square, and
