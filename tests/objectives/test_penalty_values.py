@@ -12,6 +12,7 @@ from unbraid.objectives.penalties.ima import column_contrast, columns
 from unbraid.objectives.penalties.klm import information_of_pairs, released_multi_information
 from unbraid.objectives.penalties.nhp import mixed_share
 from unbraid.objectives.penalties.orojar import column_products
+from unbraid.theory import mechanism_contrast
 
 JACOBIAN = torch.tensor([[1.0, 0.0], [1.0, 1.0], [0.0, 2.0]], dtype=torch.float64)  # columns (1, 1, 0), (0, 1, 2)
 
@@ -76,6 +77,11 @@ def test_the_contrast_of_mechanisms_knows_angles_only():
     assert zero.item() == pytest.approx(0, abs=1e-5)
     parallel = column_contrast(torch.ones(1, 3, 2, dtype=torch.float64))
     assert 5 < parallel.item() < 10  # infinite in truth
+
+
+def test_the_contrast_is_the_one_that_theory_measures():
+    jacobians = torch.randn(5, 20, 6, generator=generator(), dtype=torch.float64)
+    np.testing.assert_allclose(column_contrast(jacobians).numpy(), mechanism_contrast(jacobians.numpy()), rtol=1e-4)
 
 
 def test_columns_are_the_jacobian():

@@ -42,7 +42,7 @@ class FactorisedSupport(VAEObjective):
 
 @register("hfs-vae")
 @dataclass(frozen=True)
-class HFSVAE(FactorisedSupport, BetaVAE):
+class HFSVAE(FactorisedSupport, BetaVAE):  # type: ignore[misc]
     """beta-VAE that pays for corners of its latents' supports that no code is near (Roth et al., 2023)."""
 
     title = "β-VAE + HFS"
@@ -54,7 +54,7 @@ class HFSVAE(FactorisedSupport, BetaVAE):
 
 @register("hfs-tcvae")
 @dataclass(frozen=True)
-class HFSTCVAE(FactorisedSupport, BetaTCVAE):
+class HFSTCVAE(FactorisedSupport, BetaTCVAE):  # type: ignore[misc]
     """beta-TCVAE that pays for corners of its latents' supports that no code is near (Roth et al., 2023)."""
 
     title = "β-TCVAE + HFS"

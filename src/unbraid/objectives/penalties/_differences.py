@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-__all__ = ["Outputs", "SteppingPenalty", "normal", "second_differences", "signs", "spread"]
+__all__ = ["Outputs", "ReducedPenalty", "StagedPenalty", "normal", "second_differences", "signs", "spread"]
 
 Outputs = Callable[["Tensor"], "list[Tensor]"]
 """From codes ``[n, d]`` to one or more tensors ``[n, ...]``."""
@@ -74,6 +74,23 @@ class SteppingPenalty(Penalty):
         import torch
 
         return spread(codes) if self.spread else torch.ones_like(codes[0])
+
+
+@dataclass(frozen=True)
+class ReducedPenalty(SteppingPenalty):
+    """One of them whose values are averaged, or the largest of them taken."""
+
+    reduction: Literal["mean", "max"] = "mean"
+    """Of all values, the mean, or max as published, which follows one pixel of one image (of orojar: one image)."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.reduction not in ("mean", "max"):
+            raise unknown_name("reduction", self.reduction, ("mean", "max"))
+
+    def reduced(self, values: Tensor) -> Tensor:
+        """All of them as one number."""
+        return values.amax() if self.reduction == "max" else values.mean()
 
 
 @dataclass(frozen=True)

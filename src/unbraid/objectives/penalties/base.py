@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor, nn
 
+    from unbraid.nets import Autoencoder
     from unbraid.objectives.autoencoder import AutoencoderObjective
     from unbraid.objectives.base import Codes
     from unbraid.problem import Problem
@@ -29,7 +30,7 @@ class View:
     """What a penalty may look at: the codes of a batch, the decoder that reads them, and what it keeps itself."""
 
     objective: AutoencoderObjective
-    model: nn.Module
+    model: Autoencoder
     codes: Codes
     step: int
     own: nn.Module | None = None
@@ -41,7 +42,7 @@ class View:
 
     def stages(self, codes: Tensor) -> list[Tensor]:
         """What the decoder's layers with weights give on their way to the image, all but the last."""
-        decoder, found = self.model.get_submodule("decoder"), []
+        decoder, found = self.model.decoder, []
         layers = [layer for layer in decoder.modules() if list(layer.parameters(recurse=False))]
         hooks = [layer.register_forward_hook(lambda _, __, output: found.append(output)) for layer in layers]
         try:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from unbraid.errors import unknown_name
-from unbraid.objectives.penalties._differences import Outputs, StagedPenalty, second_differences, signs
+from unbraid.objectives.penalties._differences import Outputs, ReducedPenalty, StagedPenalty, second_differences, signs
 from unbraid.objectives.penalties.base import View, register
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ def mixed_curvature(outputs: Outputs, codes: Tensor, directions: Tensor, eps: fl
 
 @register("hessian")
 @dataclass(frozen=True)
-class HessianPenalty(StagedPenalty):
+class HessianPenalty(StagedPenalty, ReducedPenalty):
     """What latents do together to the image: the off-diagonal of the decoder's Hessian (Peebles et al., 2020).
 
     Variance over random signs v of [f(z + eps v) - 2 f(z) + f(z - eps v)] / eps^2, on average 2 sum_{i != j} H_ij^2.
@@ -35,17 +34,9 @@ class HessianPenalty(StagedPenalty):
 
     title = "Hessian penalty"
 
-    reduction: Literal["mean", "max"] = "mean"
-    """Over images and outputs: their mean, or max as published, which follows one pixel of one image."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.reduction not in ("mean", "max"):
-            raise unknown_name("reduction", self.reduction, ("mean", "max"))
-
     def __call__(self, view: View, noise: torch.Generator) -> Tensor:
         codes = view.codes.sample
         directions = signs(self.k, codes, noise) * self.units(codes)
         found = mixed_curvature(self.outputs(view), codes, directions, self.eps)
-        parts = [values.amax() if self.reduction == "max" else values.mean() for values in found]
+        parts = [self.reduced(values) for values in found]
         return sum(parts[1:], parts[0])

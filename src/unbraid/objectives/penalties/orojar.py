@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from unbraid.errors import unknown_name
-from unbraid.objectives.penalties._differences import SteppingPenalty, signs
+from unbraid.objectives.penalties._differences import ReducedPenalty, signs
 from unbraid.objectives.penalties.base import View, register
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ def column_products(decode: Callable[[Tensor], Tensor], codes: Tensor, direction
 
 @register("orojar")
 @dataclass(frozen=True)
-class OrthogonalJacobian(SteppingPenalty):
+class OrthogonalJacobian(ReducedPenalty):
     """How far what latents do to the image is from being orthogonal (Wei et al., 2021).
 
     Variance over random signs v of |f(z + eps v) - f(z)|^2 / eps^2, in expectation 2 sum_{i != j} (J'J)_ij^2, J the
@@ -42,15 +41,7 @@ class OrthogonalJacobian(SteppingPenalty):
 
     title = "orthogonal Jacobian"
 
-    reduction: Literal["mean", "max"] = "mean"
-    """Over images: their mean, or the largest, as one of the two releases has it."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.reduction not in ("mean", "max"):
-            raise unknown_name("reduction", self.reduction, ("mean", "max"))
-
     def __call__(self, view: View, noise: torch.Generator) -> Tensor:
         codes = view.codes.sample
-        found = column_products(view.decode, codes, signs(self.k, codes, noise) * self.units(codes), self.eps)
-        return found.amax() if self.reduction == "max" else found.mean()
+        directions = signs(self.k, codes, noise) * self.units(codes)
+        return self.reduced(column_products(view.decode, codes, directions, self.eps))
