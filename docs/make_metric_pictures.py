@@ -90,6 +90,11 @@ ROWS["reduced"] = [
     ("accuracy, own code dropped", {}, part("own")),
     ("accuracy of the others then", {}, part("others")),
 ]
+ROWS["support"] += [
+    ("codes as they are", {}, part("raw")),
+    ("shuffled codes", {}, part("shuffled")),
+    ("the factors", {}, part("factors")),
+]
 _FEW: dict[str, Any] = {"train": 1000, "test": 1000, "repeats": 3}
 ROWS["strong"] = [
     ("1,000 images, 3 repeats", _FEW, whole),

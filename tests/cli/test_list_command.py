@@ -49,7 +49,7 @@ def test_a_kind_that_is_none_gets_the_nearest(capsys):
 
 
 @pytest.mark.parametrize(
-    "kind", ["objectives", "metrics", "measures", "data", "augmentations", "corruptions", "streams"]
+    "kind", ["objectives", "metrics", "measures", "data", "augmentations", "penalties", "corruptions", "streams"]
 )
 def test_a_list_does_without_torch(kind):
     script = (

@@ -51,7 +51,8 @@ def test_a_score_tells_value_ceiling_parts_and_settings(entry):
     assert score.name == entry.name
     low, high = entry.range
     assert low <= score.value <= high + 1e-9
-    assert np.isnan(score.ceiling) == (entry.needs == "codes")
+    # Where less is better, 0 is best, and there is nothing to reach.
+    assert np.isnan(score.ceiling) == (entry.needs == "codes" or not entry.higher_is_better)
     assert score.parts
     assert score.settings["seed"] == 0
     json.dumps(score.to_json(), allow_nan=False)

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from metric_toys import DSPRITES, draws, grid, rotation
 from sklearn.feature_selection import mutual_info_classif
 
+from unbraid.errors import UsageError
 from unbraid.metrics import dcimig, infomec, jemmig, mig, mig_sup, modularity
 from unbraid.metrics._neighbours import information_with_labels
 from unbraid.metrics.modularity import modularity_of
@@ -174,6 +175,63 @@ def test_infomec_leaves_out_codes_of_small_range():
     codes = np.hstack([factors, 0.01 * np.random.default_rng(0).normal(size=(500, 2))])
     score = infomec(codes, factors, estimator="bins")
     np.testing.assert_array_equal(score.parts["active"], [True, True, False, False])
+
+
+def test_infomec_of_values_on_a_full_grid_is_one_three_times():
+    factors = grid(3, 4, 5)
+    # Any names of the values: they are counted, not measured.
+    codes = np.column_stack([np.array([0.3, -7, 0.31])[factors[:, 0]], 100 * factors[:, 1], factors[:, 2] ** 2])
+    score = infomec(codes, factors, estimator="values", active="qlae")
+    for part in ("infom", "infoc", "infoe"):
+        assert score.parts[part] == pytest.approx(1, abs=0.01), part
+    assert score.settings["active"] == "qlae"
+    assert score.settings["min_range"] is None
+    still = infomec(np.ones((60, 2)), factors, estimator="values", active="qlae")
+    assert [still.parts[part] for part in ("infom", "infoc", "infoe")] == [0, 0, 0]
+
+
+def test_infomec_reads_values_one_by_one_where_a_line_could_not():
+    # A code whose middle value is one class and whose outer values are the other: no threshold tells them apart.
+    codes = np.tile([-1.0, 0.0, 1.0], 40)[:, None]
+    factors = (codes == 0).astype(int)
+    assert infomec(codes, factors, estimator="values").parts["infoe"] == pytest.approx(1, abs=0.01)
+    assert infomec(codes, factors, estimator="bins").parts["infoe"] < 0.1
+
+
+@pytest.mark.parametrize(
+    ("estimator", "active", "alive"),
+    [
+        # Ranges 1, 0.06, 0.04, 0; interquartile ranges half of them.
+        ("values", "share", [True, False, False, False]),
+        ("values", "qlae", [True, True, True, False]),
+        ("bins", "qlae", [True, True, False, False]),
+        ("values", "tripod", [True, False, False, False]),
+        ("bins", "tripod", [True, False, False, False]),
+    ],
+)
+def test_infomec_has_the_rules_of_activity_of_both_releases(estimator, active, alive):
+    factors = draws((5, 4), 1_000)
+    steps = factors[:, 0] / 4
+    codes = np.column_stack([steps, 0.06 * steps, 0.04 * steps, np.zeros(1_000)])
+    score = infomec(codes, factors, estimator=estimator, active=active)
+    assert score.parts["active"].tolist() == alive
+
+
+def test_infomec_names_what_it_does_not_know():
+    with pytest.raises(UsageError, match="unknown active 'half'"):
+        infomec(grid(3, 4), grid(3, 4), active="half")
+    with pytest.raises(UsageError, match="unknown estimator 'value'"):
+        infomec(grid(3, 4), grid(3, 4), estimator="value")
+
+
+@pytest.mark.parametrize("score", [mig, mig_sup, jemmig, dcimig], ids=lambda s: s.__name__)
+def test_values_are_counted_as_they_are(score):
+    # 30 values do not fit 20 bins; as values they do, however far apart they lie.
+    factors = draws((30, 4), 5_000)
+    codes = np.column_stack([np.exp(factors[:, 0]), factors[:, 1]])
+    counted = score(codes, factors, binning="values")
+    assert counted.value == pytest.approx(counted.ceiling)
+    assert score(codes, factors).value < counted.value
 
 
 @pytest.mark.parametrize("score", COUNTING, ids=lambda s: s.__name__)

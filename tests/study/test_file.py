@@ -50,6 +50,16 @@ def test_a_fixed_strength_is_one_setting():
     assert [(s.parameter, s.strength) for s in study.settings] == [("beta", 4.0)]
 
 
+def test_penalties_are_a_list_and_no_sweep():
+    start = 'data = "mini-sprites"\nsteps = 1\nseeds = 1\n[[objectives.vae]]\n[[objectives.vae]]\n'
+    plain, study = parse_study(start + 'penalties = ["hfs:weight=2", "bio"]', "s")
+    assert study.options["penalties"] == ["hfs:weight=2", "bio"]
+    assert study.method == "vae, hfs:weight=2 + bio"
+    assert plain.group != study.group
+    with pytest.raises(UsageError, match=r"objectives.vae: unknown penalty 'hsf'; did you mean 'hfs'"):
+        parse_study(start + 'penalties = ["hsf"]', "s")
+
+
 def test_networks_and_numbers_of_steps_can_be_axes():
     study = parse_study('data = "mini-sprites"\nsteps = [1, 2]\nnet = ["fc", "mlp"]\nobjectives = ["vae"]', "s")
     assert [(r.net, r.steps) for r in study] == [("fc", 1), ("fc", 2), ("mlp", 1), ("mlp", 2)]

@@ -42,6 +42,13 @@ def test_every_score_has_its_mean_and_deviation_under_the_conditions_that_matter
     assert_frame_equal(found, pl.DataFrame(expected, schema=found.schema, orient="row"))
 
 
+def test_penalties_are_told_apart():
+    table = study_table().with_columns(penalties=pl.lit(None, pl.String))
+    more = table.with_columns(pl.col("index") + 4, penalties=pl.lit("hfs:weight=2"))
+    both = measured_means(pl.concat([table, more]))
+    assert "b, penalties hfs:weight=2" in both["method"].to_list()
+
+
 def test_augmentations_are_told_apart():
     table = study_table().with_columns(augment=pl.lit(None, pl.String))
     blurred = table.with_columns(pl.col("index") + 4, augment=pl.lit("blur"))

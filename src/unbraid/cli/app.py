@@ -37,6 +37,7 @@ from unbraid.cli.listing import (
     list_metrics,
     list_nets,
     list_objectives,
+    list_penalties,
     list_scenarios,
     list_streams,
 )
@@ -76,7 +77,7 @@ Start: unbraid train beta-vae --data sprites32 --beta 4 --steps 2000 --seed 0 --
 Own objectives, networks, data sets, metrics and measures: --plugin FILE.py with any command.
 Completion: unbraid completion bash|zsh|fish. Version: unbraid --version"""
 
-LISTS = ("--augment", "--group", "--option", "--reuse", "--search")
+LISTS = ("--augment", "--group", "--option", "--penalties", "--reuse", "--search")
 """Options that take several values, at once or by being given again."""
 
 SHELLS = ("bash", "zsh", "fish")
@@ -144,6 +145,7 @@ def commands() -> Tree:
             "metrics": list_metrics,
             "measures": list_measures,
             "augmentations": list_augmentations,
+            "penalties": list_penalties,
             "corruptions": list_corruptions,
             "attacks": list_attacks,
             "streams": list_streams,

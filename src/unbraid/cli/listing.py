@@ -16,6 +16,7 @@ __all__ = [
     "list_metrics",
     "list_nets",
     "list_objectives",
+    "list_penalties",
     "list_scenarios",
     "list_streams",
 ]
@@ -91,6 +92,18 @@ def list_augmentations(json: bool = False) -> None:
     from unbraid.objectives import augment
 
     found = {name: augment.get(name) for name in augment.names()}
+    _show([_row(name, about=summary(cls)) for name, cls in found.items()], json)
+
+
+def list_penalties(json: bool = False) -> None:
+    """List what can be added to a loss: `unbraid train OBJECTIVE --penalties NAME:weight=value`.
+
+    Args:
+        json: Print one JSON array instead of a table.
+    """
+    from unbraid.objectives import penalties
+
+    found = {name: penalties.get(name) for name in penalties.names()}
     _show([_row(name, about=summary(cls)) for name, cls in found.items()], json)
 
 

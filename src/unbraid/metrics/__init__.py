@@ -37,6 +37,7 @@ from unbraid.metrics.r2 import r2
 from unbraid.metrics.reduced import reduced
 from unbraid.metrics.sap import sap
 from unbraid.metrics.strong import strong
+from unbraid.metrics.support import support
 from unbraid.metrics.udr import udr
 from unbraid.metrics.unfairness import unfairness
 from unbraid.metrics.unified import AGGREGATIONS, MATRICES, unified
@@ -97,6 +98,7 @@ __all__ = [
     "score_codes",
     "scored_by",
     "strong",
+    "support",
     "title_of",
     "udr",
     "unfairness",

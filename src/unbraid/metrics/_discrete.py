@@ -20,7 +20,7 @@ __all__ = [
     "top_two",
 ]
 
-Binning = Literal["width", "quantile"]
+Binning = Literal["width", "quantile", "values"]
 
 
 def bin_codes(codes: np.ndarray, bins: int = 20, binning: Binning = "width") -> np.ndarray:
@@ -28,15 +28,18 @@ def bin_codes(codes: np.ndarray, bins: int = 20, binning: Binning = "width") -> 
 
     ``"width"`` cuts the range from minimum to maximum into equal pieces, so one outlier can push all other samples into
     a single bin; ``"quantile"`` gives every bin as many samples as ties allow. A constant column lands in one bin.
+    ``"values"`` cuts nothing: codes of a few values each, whose number of bins is theirs.
 
     >>> bin_codes(np.array([[0.0], [1.0], [2.0], [100.0]]), 4).ravel()
     array([0, 0, 0, 3])
     >>> bin_codes(np.array([[0.0], [1.0], [2.0], [100.0]]), 4, "quantile").ravel()
     array([0, 1, 2, 3])
     """
+    if binning not in ("width", "quantile", "values"):
+        raise unknown_name("binning", binning, ("width", "quantile", "values"))
+    if binning == "values":
+        return relabel(codes)[0]
     check_bins(bins, len(codes))
-    if binning not in ("width", "quantile"):
-        raise unknown_name("binning", binning, ("width", "quantile"))
     if binning == "width":
         edges = np.linspace(codes.min(axis=0), codes.max(axis=0), bins + 1)  # [bins + 1, d]
     else:

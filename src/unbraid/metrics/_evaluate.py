@@ -74,6 +74,9 @@ def evaluate(
     ``{"mig": {"bins": 40}}``. ``progress`` is told what is being done, while encoding after every batch. Each score's
     settings tell its ``seconds`` and the time spent encoding.
 
+    The codes of a run may be of a few values for each latent (``discrete_codes``); scores that count then take these
+    values as they are instead of cutting bins, unless ``options`` say otherwise.
+
     Where factors are known but no full grid (a part of a data set, a table of one's own) all scores of samples apply,
     but not the two that choose factor values themselves; factors that do not vary among the images drawn are left out,
     and the setting ``factors`` names the others. Measured, continuous factors are taken as they are by ``mcc``, ``r2``
@@ -98,7 +101,11 @@ def evaluate(
     left = [entry for entry in chosen if entry.name not in impossible]
     chosen = source.applicable(left or chosen, representation, by_name=not _has_all(metrics))
     given = _check_options(options, chosen)
-    extra = {e.name: {**usual.options.get(e.name, {}), **given.get(e.name, {})} for e in chosen}
+    counted_values = getattr(run_or_encode, "discrete_codes", False)  # a run knows what its codes are like
+    extra = {
+        e.name: {**usual.options.get(e.name, {}), **(e.discrete if counted_values else {}), **given.get(e.name, {})}
+        for e in chosen
+    }
     if not chosen:
         return Scores()
     tested = source.space is not None or any(entry.needs == "train and test" for entry in chosen)

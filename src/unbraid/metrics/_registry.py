@@ -47,6 +47,8 @@ class Metric:
     """Whether it is one of ``"all"``; the others are asked for by name."""
     counts: bool = False
     """Whether it counts and grows more exact with samples at little cost."""
+    discrete: Mapping[str, Any] = field(default_factory=dict)
+    """Its options for codes of a few values each, which are counted as they are."""
     plan: Callable[..., Plan] | None = None
     """Of an interventional score: from a factor space and a :class:`Sampling` to what it wants to see."""
 
@@ -86,7 +88,7 @@ _ORDER = (
     *("beta_vae", "factor_vae", "mig", "dci", "sap", "modularity", "explicitness", "irs", "mcc"),
     *("disentanglement_score", "infomec", "dci_es", "mig_sup", "jemmig", "dcimig", "r2"),
     *("gaussian_total_correlation", "wasserstein_correlation", "pairwise_mutual_information", "downstream"),
-    *("unified", "med", "reduced", "strong", "unfairness", "udr"),
+    *("unified", "med", "support", "reduced", "strong", "unfairness", "udr"),
 )
 METRICS: Registry[Metric] = Registry("metric", first=_ORDER)
 """All scores by name, in the order of tables: those of the published studies first, those of one's own last."""
@@ -107,6 +109,7 @@ def register(
     measured: bool = False,
     usual: bool = True,
     counts: bool = False,
+    discrete: Mapping[str, Any] | None = None,
     plan: Callable[..., Plan] | None = None,
 ) -> Callable[[Function], Function]:
     """Decorator: make a function from codes (and factors) to a :class:`Score` or a number known as a metric.
@@ -115,8 +118,9 @@ def register(
     second sample ``test=(codes, factors)``. It is also given ``seed`` and ``kinds`` (of the factors) if it takes them.
     Measured factors, which are floats, reach it as they are with ``measured``, and otherwise cut into bins.
     A score that is not ``usual`` is computed when it is named, and not with ``"all"``; one that ``counts`` is given
-    more samples where a preset has them. An interventional one, a function of ``encode, data``, says by ``plan`` which
-    images it wants to see, so that all of them are encoded together.
+    more samples where a preset has them. For models whose codes are of a few values each it gets the options
+    ``discrete``, by default ``binning="values"`` if it cuts bins. An interventional one, a function of ``encode,
+    data``, says by ``plan`` which images it wants to see, so that all of them are encoded together.
     Without a ``title`` it is shown by its name; without ``about`` by the first paragraph of its docstring.
 
     >>> import numpy as np
@@ -131,6 +135,7 @@ def register(
 
     def keep(function: Function) -> Function:
         kind = needs or _needs(function)
+        counted = {"binning": "values"} if "binning" in signature(function).parameters else {}
         if kind in ("sample", "train and test") and not measured:
             function = cast(Function, cuts_factors(function))
         METRICS.add(
@@ -148,6 +153,7 @@ def register(
                 measured=measured,
                 usual=usual,
                 counts=counts,
+                discrete=counted if discrete is None else discrete,
                 plan=plan,
             ),
             home=function,

@@ -1,12 +1,12 @@
 """InfoMEC: modularity, compactness and explicitness as information (Hsu, Dorrell, Whittington, Wu & Finn, 2023)."""
 
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from unbraid.errors import unknown_name
-from unbraid.metrics._discrete import code_information, entropy, identity_code, relabel
+from unbraid.metrics._discrete import Binning, code_information, entropy, identity_code, relabel
 from unbraid.metrics._kinds import standardize
 from unbraid.metrics._logistic import SOLVER, fit_logistic, log_probabilities
 from unbraid.metrics._neighbours import information_with_labels
@@ -15,6 +15,8 @@ from unbraid.metrics._score import Score, check_arrays, check_seed, check_values
 
 __all__ = ["infomec"]
 
+Active = Literal["share", "qlae", "tripod"]
+ESTIMATORS, RULES = ("neighbours", "bins", "values"), get_args(Active)
 MOST_VALUES = 500
 """Of a factor; a regression with more classes takes minutes and says little."""
 
@@ -24,6 +26,7 @@ MOST_VALUES = 500
     range=UNIT,
     title="InfoMEC modularity",
     counts=True,
+    discrete={"estimator": "values"},
     short="InfoM",
     about="modularity, compactness and explicitness as shares of information",
     parts={"infom": "InfoMEC modularity", "infoc": "InfoMEC compactness", "infoe": "InfoMEC explicitness"},
@@ -32,9 +35,10 @@ def infomec(
     codes: ArrayLike,
     factors: ArrayLike,
     *,
-    estimator: Literal["neighbours", "bins"] = "neighbours",
+    estimator: Literal["neighbours", "bins", "values"] = "neighbours",
     neighbours: int = 10,
     bins: int = 20,
+    active: Active = "share",
     min_range: float = 1 / 8,
     c: float = 1000.0,
     seed: int = 0,
@@ -44,11 +48,17 @@ def infomec(
     With ``N`` the mutual information of code and factor in units of the factor's entropy: InfoM is the mean over active
     codes of ``max_k N / sum_k N``, InfoC the mean over factors of ``max_j N / sum_j N``, both moved so that a uniform
     share is 0 and a single one 1. InfoE is the mean over factors of ``1 - loss / log(values)``, the loss being that of
-    a balanced logistic regression on the same samples. A code whose range is under ``min_range`` of the largest is
-    inactive; with no active code all three are 0. Parts: ``infom``, ``infoc``, ``infoe`` and their terms.
+    a balanced logistic regression on the same samples. With no active code all three are 0. Parts: ``infom``,
+    ``infoc``, ``infoe`` and their terms.
 
-    Information is estimated by nearest neighbours (Ross, 2014), or with ``estimator="bins"`` by counting. The published
+    Information is estimated by nearest neighbours (Ross, 2014), or with ``estimator="bins"`` by counting.
+    ``estimator="values"`` is for codes of a few values each (``qlae``, ``fsq``): they are counted as they are, and the
+    regression sees them one-hot, as published; a scalar regression would score the same code lower. The published
     regression is unpenalised, which has no answer for separable factors; here a faint penalty ``1 / c`` gives it one.
+
+    Which codes are ``active`` moves InfoM and InfoC, and releases differ: ``share``, a range of at least ``min_range``
+    of the largest; ``qlae``, a range above 0 for values and above 1/20 of the largest otherwise; ``tripod``, an
+    interquartile range above 0.1, or above 1/10 of the largest. Scores by different rules cannot be compared.
 
     Flaws: neighbours look so closely that where the same images come again and again (more samples than images) every
     code seems to identify its image and so to know all factors; use ``"bins"`` there. Chance information of spare codes
@@ -56,52 +66,72 @@ def infomec(
     convention, with one factor InfoM is.
     """
     codes, factors = check_arrays(codes, factors)
-    if estimator not in ("neighbours", "bins"):
-        raise unknown_name("estimator", estimator, ("neighbours", "bins"))
+    if estimator not in ESTIMATORS:
+        raise unknown_name("estimator", estimator, ESTIMATORS)
 
     def normalized(codes: np.ndarray) -> np.ndarray:
         labels, _ = relabel(factors)
-        if estimator == "bins":
-            return code_information(codes, factors, bins) / entropy(factors)
+        if estimator != "neighbours":
+            binning: Binning = "width" if estimator == "bins" else "values"
+            return code_information(codes, factors, bins, binning) / entropy(factors)
         rng = generator(seed)
         table = [[information_with_labels(z, v, rng, neighbours=neighbours) for v in labels.T] for z in codes.T]
         return np.array(table) / entropy(factors)
 
     check_values(factors, MOST_VALUES)
-    reach = np.ptp(codes, axis=0)
-    active = (reach > 0) & (reach >= min_range * reach.max())
+    alive = _active(codes, active, min_range, discrete=estimator == "values")
     table = np.zeros((codes.shape[1], factors.shape[1]))
-    if active.any():
-        table[active] = normalized(codes[:, active])
-    per_code, per_factor = _shares(table[active], axis=1), _shares(table[active], axis=0)
-    explicit = _explicit(codes[:, active], factors, c)
+    if alive.any():
+        table[alive] = normalized(codes[:, alive])
+    per_code, per_factor = _shares(table[alive], axis=1), _shares(table[alive], axis=0)
+    explicit = _explicit(_one_hot(codes[:, alive]) if estimator == "values" else codes[:, alive], factors, c)
     ideal = normalized(identity_code(factors))
     return Score(
         "infomec",
-        float(per_code.mean()) if active.any() else 0.0,
+        float(per_code.mean()) if alive.any() else 0.0,
         float(_shares(ideal, axis=1).mean()),
         {
-            "infom": float(per_code.mean()) if active.any() else 0.0,
-            "infoc": float(per_factor.mean()) if active.any() else 0.0,
+            "infom": float(per_code.mean()) if alive.any() else 0.0,
+            "infoc": float(per_factor.mean()) if alive.any() else 0.0,
             "infoe": float(explicit.mean()),
             "infoc_ceiling": float(_shares(ideal, axis=0).mean()),
             "per_code": per_code,
             "per_factor": per_factor,
             "explicit_per_factor": explicit,
             "information": table,
-            "active": active,
+            "active": alive,
         },
         {
             "estimator": estimator,
             "neighbours": neighbours if estimator == "neighbours" else None,
             "bins": bins if estimator == "bins" else None,
-            "min_range": min_range,
+            "active": active,
+            "min_range": min_range if active == "share" else None,
             "c": c,
             **SOLVER,
             "samples": len(codes),
             "seed": check_seed(seed),
         },
     )
+
+
+def _active(codes: np.ndarray, rule: Active, min_range: float, *, discrete: bool) -> np.ndarray:
+    """Which codes take part, bool ``[d]``."""
+    if rule not in RULES:
+        raise unknown_name("active", rule, RULES)
+    reach = np.ptp(codes, axis=0) if rule != "tripod" else np.ptp(np.percentile(codes, [25, 75], axis=0), axis=0)
+    if rule == "share":
+        return (reach > 0) & (reach >= min_range * reach.max())
+    if discrete:
+        return reach > (0.1 if rule == "tripod" else 0)
+    return reach > reach.max() / (10 if rule == "tripod" else 20)
+
+
+def _one_hot(codes: np.ndarray) -> np.ndarray:
+    """A column for every value of every code, 1 where it is taken."""
+    labels, sizes = relabel(codes)
+    columns = [labels[:, j : j + 1] == np.arange(size) for j, size in enumerate(sizes)]
+    return np.concatenate(columns, axis=1).astype(np.float64) if columns else codes
 
 
 def _shares(table: np.ndarray, axis: int) -> np.ndarray:

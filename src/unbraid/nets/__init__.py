@@ -29,6 +29,7 @@ from unbraid.nets.noise_history import NoiseGame, NoiseHistory, NoiseRestart
 from unbraid.nets.posterior import Gaussian
 from unbraid.nets.predictors import Predictor, build_predictor
 from unbraid.nets.projection import clip_l2_ball, clip_linf, project_l2
+from unbraid.nets.quantise import Codebooks, CodeNorm, distinct_values, on_grid, straight_through
 from unbraid.nets.registry import Shape, build, get, names, register
 from unbraid.nets.released_abs import load_released_abs
 from unbraid.nets.slow import slow
@@ -42,6 +43,8 @@ __all__ = [
     "Autoencoder",
     "Bernoulli",
     "ClassVAEs",
+    "CodeNorm",
+    "Codebooks",
     "ConvDecoder",
     "ConvEncoder",
     "Convs",
@@ -78,6 +81,7 @@ __all__ = [
     "coupling_flow",
     "descend",
     "discriminator",
+    "distinct_values",
     "explain",
     "fast_kernels",
     "fc",
@@ -96,12 +100,14 @@ __all__ = [
     "misfit",
     "mlp",
     "names",
+    "on_grid",
     "pairwise_total_correlation",
     "predictors",
     "project_l2",
     "register",
     "register_likelihood",
     "slow",
+    "straight_through",
 ]
 
 import_modules(__name__)  # also what was dropped into the folder

@@ -1,11 +1,12 @@
 """Training objectives by name; a new one is one decorated dataclass."""
 
-from unbraid.objectives import augment
+from unbraid.objectives import augment, penalties
 from unbraid.objectives.ada_vae import AdaGVAE, AdaMLVAE, AdaObjective, shared_latents
 from unbraid.objectives.annealed_vae import AnnealedVAE
 from unbraid.objectives.autoencoder import AE, AutoencoderObjective, VAEObjective
 from unbraid.objectives.base import (
     ABILITIES,
+    Codes,
     Inputs,
     Objective,
     Problem,
@@ -40,6 +41,7 @@ from unbraid.objectives.few_labels import (
 )
 from unbraid.objectives.firevnet import FiRevNetObjective
 from unbraid.objectives.full_covariance import FullBetaVAE
+from unbraid.objectives.hfs_vae import HFSTCVAE, HFSVAE
 from unbraid.objectives.ice import ICE, label_entropy, reverse_gradient
 from unbraid.objectives.learned_noise import matching_eps, train_generator
 from unbraid.objectives.linear_vae import LinearVAE
@@ -47,6 +49,7 @@ from unbraid.objectives.pairs import PairObjective, PairVAEObjective, halves, st
 from unbraid.objectives.pcl import PCL, derangement
 from unbraid.objectives.pm_vae import PMVAE
 from unbraid.objectives.predictor import PredictorObjective
+from unbraid.objectives.quantised import FSQ, QLAE, QuantisedObjective
 from unbraid.objectives.regressor import Regressor
 from unbraid.objectives.slow_flow import SlowFlow
 from unbraid.objectives.slow_vae import GaussianSlowVAE, SlowVAE, transition_terms
@@ -60,6 +63,7 @@ from unbraid.objectives.transition_prior import (
     gaussian_kl,
     log_normaliser,
 )
+from unbraid.objectives.tripod import Tripod
 from unbraid.objectives.vae import VAE, BetaVAE
 from unbraid.registry import import_modules
 
@@ -68,9 +72,13 @@ __all__ = [
     "AE",
     "DIPVAEI",
     "DIPVAEII",
+    "FSQ",
+    "HFSTCVAE",
+    "HFSVAE",
     "ICE",
     "PCL",
     "PMVAE",
+    "QLAE",
     "S2DIPVAEI",
     "S2DIPVAEII",
     "VAE",
@@ -83,6 +91,7 @@ __all__ = [
     "BetaTCVAESampled",
     "BetaVAE",
     "Classifier",
+    "Codes",
     "DIPObjective",
     "FactorVAE",
     "FewLabels",
@@ -96,6 +105,7 @@ __all__ = [
     "PairVAEObjective",
     "PredictorObjective",
     "Problem",
+    "QuantisedObjective",
     "Regressor",
     "S2BetaTCVAE",
     "S2BetaVAE",
@@ -106,6 +116,7 @@ __all__ = [
     "Supervised",
     "Task",
     "Terms",
+    "Tripod",
     "VAEObjective",
     "about",
     "absolute_moment",
@@ -132,6 +143,7 @@ __all__ = [
     "matching_eps",
     "names",
     "options_of",
+    "penalties",
     "permute_dims",
     "register",
     "reverse_gradient",

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
 from unbraid.errors import UsageError, unknown_name
-from unbraid.objectives.base import Inputs, Objective, Problem, Terms, register
+from unbraid.objectives.base import Codes, Inputs, Objective, Problem, Terms, register
 from unbraid.objectives.checks import check_count, check_not_negative, check_positive
 
 if TYPE_CHECKING:
     import torch
-    from torch import Tensor
+    from torch import Tensor, nn
 
     from unbraid.nets import Autoencoder, Gaussian
+    from unbraid.objectives.penalties import Penalty
 
 __all__ = ["AE", "AutoencoderObjective", "VAEObjective"]
 
@@ -38,16 +39,55 @@ class AutoencoderObjective(Objective):
     """Step size of the optimiser."""
     optimizer: Optimizer = "adam"
     """How steps are taken: adam, or adagrad (Duchi et al., 2011), whose steps only ever become smaller."""
+    weight_decay: float = field(default=0.0, kw_only=True)
+    """Decoupled decay of weight matrices and kernels, as AdamW has it; biases stay. 0 is plain Adam."""
+    penalties: tuple[str, ...] = field(default=(), kw_only=True)
+    """What is added to the loss, a list, as in nhp:weight=100 or hfs:weight=10,pairs=25."""
 
     def __post_init__(self) -> None:
         check_count(self, "latents")
         check_positive(self, "learning_rate")
+        check_not_negative(self, "weight_decay")
         if self.optimizer not in OPTIMIZERS:
             raise unknown_name("optimizer", self.optimizer, OPTIMIZERS)
+        if self.weight_decay and self.optimizer != "adam":
+            raise UsageError(f"weight_decay goes with optimizer adam, got {self.optimizer}; leave one of them out")
 
     def heads(self) -> int:
         """How many numbers the encoder gives per latent."""
         return 1
+
+    def own_penalties(self) -> tuple[Penalty, ...]:
+        """Penalties that are a part of the method, before those of the list."""
+        return ()
+
+    @property
+    def active_penalties(self) -> tuple[Penalty, ...]:
+        """The penalties, made; those of weight 0 change nothing and are left out."""
+        from unbraid.objectives.penalties import make
+
+        if isinstance(self.penalties, str):
+            raise UsageError(
+                f"penalties must be a list of penalties, got {self.penalties!r}; write [{self.penalties!r}]"
+            )
+        every = (*self.own_penalties(), *(make(text) for text in self.penalties))
+        return tuple(entry for entry in every if entry.weight)
+
+    def make_model(self, problem: Problem, generator: torch.Generator) -> nn.Module:
+        """Also with what penalties remember inside it."""
+        from unbraid.objectives.penalties import added
+
+        penalties = self.active_penalties
+        model = super().make_model(problem, generator)
+        added.attach(self, penalties, model, problem)
+        return model
+
+    def play(self, model: nn.Module, inputs: Inputs, step: int, noise: torch.Generator) -> Iterator[tuple[str, Terms]]:
+        """The losses of one step, penalties included."""
+        from unbraid.objectives.penalties import added
+
+        losses, penalties = super().play(model, inputs, step, noise), self.active_penalties
+        return added.penalised(self, penalties, model, losses, step, noise) if penalties else losses
 
     def build(self, problem: Problem, generator: torch.Generator) -> Autoencoder:
         """Encoder and decoder; ``model.problem`` stays at hand for losses that depend on the data set's size."""
@@ -63,14 +103,28 @@ class AutoencoderObjective(Objective):
         return nets.Autoencoder(encoder, decoder, problem)
 
     def optimizers(self, model: Autoencoder) -> dict[str, torch.optim.Optimizer]:
-        from torch.optim import Adagrad, Adam
+        from torch.optim import Adagrad, Adam, AdamW
 
-        parameters = [*model.encoder.parameters(), *model.decoder.parameters()]
+        named = [(name, weights) for part in self.trained(model) for name, weights in part.named_parameters()]
+        parameters = [weights for _, weights in named]
         if self.optimizer == "adagrad":
             # Sums of squares begin at 0.1, as in TensorFlow: from 0 the first step moves every weight by the whole
             # rate, which throws the log variances of wide networks out of all bounds.
             return {"model": Adagrad(parameters, lr=self.learning_rate, initial_accumulator_value=0.1)}
+        if self.weight_decay:
+            decayed = [weights for name, weights in named if self.decays(name, weights)]
+            others = [weights for name, weights in named if not self.decays(name, weights)]
+            groups = [{"params": decayed, "weight_decay": self.weight_decay}, {"params": others, "weight_decay": 0.0}]
+            return {"model": AdamW(groups, lr=self.learning_rate, betas=(0.9, 0.999), eps=1e-8, fused=True)}
         return {"model": Adam(parameters, lr=self.learning_rate, betas=(0.9, 0.999), eps=1e-8, fused=True)}
+
+    def trained(self, model: Autoencoder) -> list[nn.Module]:
+        """The parts that learn from the loss."""
+        return [model.encoder, model.decoder]
+
+    def decays(self, name: str, parameter: nn.Parameter) -> bool:
+        """Whether a parameter of these parts decays: matrices and kernels do, biases and scales do not."""
+        return parameter.ndim > 1
 
     def reconstruction(self, output: Tensor, images: Tensor) -> Tensor:
         """Negative log-likelihood of each image, summed over pixels and channels: ``[n]``."""
@@ -95,8 +149,9 @@ class AE(AutoencoderObjective):
     representations = ("mean",)
 
     def loss(self, model: Autoencoder, inputs: Inputs, step: int, noise: torch.Generator) -> Terms:
-        output = model.decoder(model.encoder(inputs.images))
-        return Terms({"reconstruction": self.reconstruction(output, inputs.targets).mean()})
+        codes = model.encoder(inputs.images)
+        output = model.decoder(codes)
+        return Terms({"reconstruction": self.reconstruction(output, inputs.targets).mean()}, codes=Codes(codes, codes))
 
     def encode(self, model: Autoencoder, images: Tensor, noise: torch.Generator | None = None) -> Tensor:
         if noise is not None:
@@ -178,7 +233,8 @@ class VAEObjective(AutoencoderObjective):
         output = model.decoder(sample)
         added = self.regulariser(model, inputs, posterior, sample, step)
         reconstruction = self.reconstruction(output, inputs.targets).mean()
-        return self.weighed(reconstruction, inputs.images, added, posterior.kl().mean())
+        terms = self.weighed(reconstruction, inputs.images, added, posterior.kl().mean())
+        return replace(terms, codes=Codes(posterior.mean, sample))
 
     def encode(self, model: Autoencoder, images: Tensor, noise: torch.Generator | None = None) -> Tensor:
         posterior = self.posterior(model, images)

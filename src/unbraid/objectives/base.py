@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ABILITIES",
+    "Codes",
     "Inputs",
     "Objective",
     "Problem",
@@ -70,11 +71,23 @@ class Inputs:
 
 
 @dataclass(frozen=True)
+class Codes:
+    """The codes behind a loss, ``[n, latents]``: what penalties look at."""
+
+    mean: Tensor
+    """Before anything was drawn or rounded: posterior means."""
+    sample: Tensor
+    """What the decoder saw."""
+
+
+@dataclass(frozen=True)
 class Terms:
     """The scalars of one loss: ``terms`` add up to what is minimised, ``watched`` are recorded only."""
 
     terms: dict[str, Tensor]
     watched: dict[str, Tensor] = dataclasses.field(default_factory=dict)
+    codes: Codes | None = None
+    """The codes it is the loss of, where there are some."""
 
     @property
     def total(self) -> Tensor:
@@ -103,6 +116,8 @@ class Objective:
     """1 if a larger value of the swept option regularises more, -1 if less."""
     representations: ClassVar[tuple[str, ...]] = ("mean", "sampled")
     """The codes of an image that :meth:`encode` knows: ``("mean",)`` for a model without a posterior to draw from."""
+    codes: ClassVar[Literal["continuous", "discrete"]] = "continuous"
+    """Whether :meth:`encode` gives numbers of any kind or one of a few values for each latent."""
     predicts: ClassVar[Literal["classes", "factors"]] = "classes"
     """What :meth:`predict` gives, for a model that can; :meth:`tasks` tells of models that answer more."""
 

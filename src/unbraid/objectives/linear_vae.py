@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from unbraid.objectives.base import Inputs, Terms, register
+from unbraid.objectives.base import Codes, Inputs, Terms, register
 from unbraid.objectives.titles import KL, NLL
 from unbraid.objectives.vae import BetaVAE
 
@@ -53,4 +53,5 @@ class LinearVAE(BetaVAE):
         return Terms(
             {"reconstruction": deterministic + stochastic, **added.terms},
             {"kl": posterior.kl().mean(), "stochastic": stochastic, **added.watched},
+            Codes(posterior.mean, posterior.mean),
         )

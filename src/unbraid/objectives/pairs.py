@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from unbraid.errors import UsageError
 from unbraid.objectives.autoencoder import VAEObjective
-from unbraid.objectives.base import Inputs, Objective, Terms
+from unbraid.objectives.base import Codes, Inputs, Objective, Terms
 from unbraid.options import Named, parse_options
 
 if TYPE_CHECKING:
@@ -78,4 +78,5 @@ class PairVAEObjective(PairObjective, VAEObjective):
         targets = images if inputs.clean is None else stacked(Inputs(inputs.clean, inputs.clean_partners))
         added = self.penalty(posterior, sample, step)
         reconstruction = self.counted * self.reconstruction(output, targets).mean()
-        return self.weighed(reconstruction, images, added, posterior.kl().mean())
+        terms = self.weighed(reconstruction, images, added, posterior.kl().mean())
+        return replace(terms, codes=Codes(posterior.mean, sample))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from unbraid.errors import UsageError
 from unbraid.objectives.base import find
 from unbraid.options import parse_name
 from unbraid.registry import summary
@@ -39,6 +40,8 @@ def formula(name: str, options: Mapping[str, object]) -> str:
     '64² / (height · width) · E[−log p(x|z)] + KL(q(z|x) ‖ p(z))'
     >>> formula("vae", {"likelihood": "gaussian:scale=0.1"})
     'E[−log p(x|z)] + KL(q(z|x) ‖ p(z)); p(x|z): gaussian, scale 0.1'
+    >>> formula("vae", {"penalties": ["hfs:weight=10", "bio:weight=0.5,scale=mean"]})
+    'E[−log p(x|z)] + KL(q(z|x) ‖ p(z)); + 10 · factorised support + 0.5 · pixels · non-negativity and energy'
     """
     cls = find(name)
     shown = {key: f"{value:g}" if isinstance(value, float) else str(value) for key, value in options.items()}
@@ -48,7 +51,24 @@ def formula(name: str, options: Mapping[str, object]) -> str:
         return ""
     size = options.get("reference_size")
     line = line.replace(NLL, f"{size}² / (height · width) · {NLL}") if size else line
-    return line + _likelihood(str(options.get("likelihood", ""))) if line else ""
+    if not line:
+        return ""
+    return line + _penalties(options.get("penalties")) + _likelihood(str(options.get("likelihood", "")))
+
+
+def _penalties(given: object) -> str:
+    """What is added to the loss by a list of penalties; one that is not known here stands as it was written."""
+    from unbraid.objectives import penalties
+
+    words = []
+    for text in given if isinstance(given, list | tuple) else ():
+        try:
+            made = penalties.make(str(text))
+        except UsageError:  # of a plugin, or a record from a version with other options
+            words.append(str(text))
+            continue
+        words.append(f"{made.weight:g} · {'pixels · ' if made.scale == 'mean' else ''}{made.title}")
+    return f"; + {' + '.join(words)}" if words else ""
 
 
 def _likelihood(text: str) -> str:

@@ -9,7 +9,7 @@ import polars as pl
 
 from unbraid.errors import UsageError
 from unbraid.reading import read_table
-from unbraid.study.grid import Study, augment_words
+from unbraid.study.grid import Study, added_words
 from unbraid.study.table import SPECIFICATION
 
 __all__ = ["join_blocks"]
@@ -28,7 +28,7 @@ def join_blocks(study: Study, table: pl.DataFrame, files: Sequence[Path]) -> pl.
         if missing := [name for name in (*SPECIFICATION, "status") if name not in rows.columns]:
             raise UsageError(f"{file} is no table of a study: it has no column {missing[0]!r}; give its table.parquet")
         rows = rows.filter(pl.col("status") == "evaluated")
-        told = [name for name in (*SPECIFICATION, "augment", "after") if name in rows.columns]
+        told = [name for name in (*SPECIFICATION, "augment", "penalties", "after") if name in rows.columns]
         for about in rows.select(told).unique().sort("index").iter_rows(named=True):
             _check(study, about, file, taken)
         taken |= dict.fromkeys(rows["index"].unique().to_list(), str(file))
@@ -43,8 +43,9 @@ def _check(study: Study, about: dict[str, object], file: Path, taken: dict[int, 
     if index in taken:
         raise UsageError(f"{file} has run {index}, which is in {taken[index]}, too; leave one of them out")
     spec = study[index]
-    named = {"strength_name": spec.parameter, "augment": augment_words(spec.options) or None}
-    about = {"augment": None, "after": None, **about}
+    added = {key: words or None for key, words in added_words(spec.options).items()}
+    named = {"strength_name": spec.parameter, **added}
+    about = {**dict.fromkeys(added), "after": None, **about}
     for key, value in about.items():
         wanted = named[key] if key in named else getattr(spec, key)
         if value != wanted:

@@ -13,6 +13,7 @@ A study file::
     [objectives.factor-vae]
     gamma = [10, 40, 100]          # a list: the strengths to sweep
     augment = ["blur"]             # but here all that is done to batches; several settings for a comparison
+    penalties = ["hfs:weight=10"]  # and here all that is added to the loss
     discriminator_width = 256      # any other option, fixed
     net = "mlp"                    # its own network (or a list), steps and batch size instead of the study's
     steps = 5000
@@ -53,7 +54,7 @@ from unbraid.evaluation import GroupMeasure, make, settings_of
 from unbraid.options import Named, check_options, parse_name
 from unbraid.paths import user_path
 from unbraid.reading import parse_toml, read_text
-from unbraid.study.grid import OWN, TRAINING, Evaluation, Setting, Study, augment_words, split_data, usual_measures
+from unbraid.study.grid import OWN, TRAINING, Evaluation, Setting, Study, added_words, split_data, usual_measures
 from unbraid.study.values import a_table, a_text, check_keys, numbers, texts, whole
 
 __all__ = ["parse_study", "read_study"]
@@ -61,7 +62,7 @@ __all__ = ["parse_study", "read_study"]
 MOST = 1_000_000
 """Runs of a study, and seeds: more would not end, and their list alone would fill the memory."""
 
-LISTS = ("augment", "drop_at")
+LISTS = ("augment", "drop_at", "penalties")
 """Options that are lists; a list of values of any other one is a sweep."""
 
 KEYS = (
@@ -137,7 +138,8 @@ def _settings(given: Any, common: Mapping[str, Any], source: str) -> Iterable[Se
         seen: set[tuple[object, ...]] = set()
         for given_options in own if isinstance(own, list) else [own]:
             for setting in _own_settings(cls, {**common, **a_table(given_options, source, key)}, source, key):
-                told = (setting.parameter, setting.strength, setting.net, setting.steps, augment_words(setting.options))
+                lists = added_words(setting.options)
+                told = (setting.parameter, setting.strength, setting.net, setting.steps, *lists.values())
                 if told in seen:
                     raise UsageError(
                         f"{source}: {key} has two settings that the table could not tell apart ({setting.parameter} "
@@ -247,7 +249,8 @@ def _sweep(cls: type[objectives.Objective], options: dict[str, Any], source: str
 def _make(name: str, options: Mapping[str, Any], source: str, key: str) -> objectives.Objective:
     try:
         made = objectives.make(name, dict(options))
-        _ = made.augmentations  # which are made, and refused, when they are asked for
+        # What is made, and refused, when it is asked for.
+        _ = made.augmentations, getattr(made, "active_penalties", ())
         return made
     except (UsageError, TypeError) as error:
         raise UsageError(f"{source}: {key}: {error}") from error

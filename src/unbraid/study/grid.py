@@ -16,7 +16,7 @@ __all__ = [
     "RunSpec",
     "Setting",
     "Study",
-    "augment_words",
+    "added_words",
     "parse_index",
     "split_data",
     "usual_measures",
@@ -120,14 +120,14 @@ class RunSpec:
     def method(self) -> str:
         """What was trained, in words: the objective with its strength and its network, where they were chosen."""
         strength = "" if self.parameter is None else f" {self.parameter} {self.strength:g}"
-        augment = augment_words(self.options)
-        return f"{self.objective}{strength}{'' if self.net is None else f' ({self.net})'}{augment and f', {augment}'}"
+        added = "".join(f", {words}" for words in added_words(self.options).values() if words)
+        return f"{self.objective}{strength}{'' if self.net is None else f' ({self.net})'}{added}"
 
     @property
     def group(self) -> tuple[Any, ...]:
         """What runs that differ in nothing but the seed have in common."""
-        augment = augment_words(self.options)
-        return (self.data, self.objective, self.parameter, self.strength, self.net, self.steps, augment)
+        added = added_words(self.options).values()
+        return (self.data, self.objective, self.parameter, self.strength, self.net, self.steps, *added)
 
 
 _FORM = {
@@ -260,13 +260,13 @@ def split_data(text: str) -> tuple[str, str]:
     return name.strip(), pairs.strip()
 
 
-def augment_words(options: Mapping[str, Any]) -> str:
-    """What is done to training batches, in a word; empty if nothing is.
+def added_words(options: Mapping[str, Any]) -> dict[str, str]:
+    """What is done to training batches and added to the loss, each in a word; empty if nothing is.
 
-    >>> augment_words({"augment": ["blur", "shear:degrees=5"]}), augment_words({})
-    ('blur + shear:degrees=5', '')
+    >>> added_words({"augment": ["blur", "shear:degrees=5"]})
+    {'augment': 'blur + shear:degrees=5', 'penalties': ''}
     """
-    return " + ".join(map(str, options.get("augment", ())))
+    return {key: " + ".join(map(str, options.get(key, ()))) for key in ("augment", "penalties")}
 
 
 def parse_index(text: str | None, size: int) -> range:

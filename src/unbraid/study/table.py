@@ -18,7 +18,7 @@ from unbraid.reading import read_json, understood
 from unbraid.study.conditions import Answer, condition_rows
 from unbraid.study.evaluation import Answered, answers_of
 from unbraid.study.folder import StudyFolder
-from unbraid.study.grid import RunSpec, augment_words
+from unbraid.study.grid import RunSpec, added_words
 
 __all__ = ["TABLE", "answers_by_run", "condition_columns", "make_table", "write_table"]
 
@@ -45,8 +45,8 @@ def make_table(folder: StudyFolder) -> pl.DataFrame:
 
     ``status`` is ``evaluated``, ``trained``, ``started`` or ``failed`` (``error`` says why); what was not measured is
     null. Columns: what the run is (``index``, ``data``, ``objective``, ``strength_name``, ``strength``, ``seed``,
-    ``net``, ``steps``; where a study has them ``augment``, what is done to batches, and ``after``, the index of the run
-    it began from); the conditions of its measures, such as
+    ``net``, ``steps``; where a study has them ``augment``, what is done to batches, ``penalties``, what is added to
+    the loss, and ``after``, the index of the run it began from); the conditions of its measures, such as
     ``representation``, and ``on``, the data set where a measure names some; its training (``seconds``); and all scores
     by name, with ``<name>_ceiling`` and scalar parts as ``<name>_<part>`` (``dci_disentanglement``). What was
     measured under no condition, such as losses and ``udr``, stands in every row of its run.
@@ -56,7 +56,7 @@ def make_table(folder: StudyFolder) -> pl.DataFrame:
     begun = [index for index, state in states.items() if state != "pending"]
     answers = answers_by_run(folder, [index for index in begun if states[index] == "evaluated"])
     names = [entry.measure.name for entry in folder.study.measures]
-    measured = condition_rows(answers, names, (*SPECIFICATION, *STATE, "variant", "augment", "after"))
+    measured = condition_rows(answers, names, (*SPECIFICATION, *STATE, "variant", "augment", "penalties", "after"))
     rows: list[dict[str, Any]] = []
     conditions: dict[str, None] = {}
     for index in begun:
@@ -64,7 +64,7 @@ def make_table(folder: StudyFolder) -> pl.DataFrame:
         entry = asdict(spec)
         entry["strength_name"] = entry.pop("parameter")
         about = {key: entry.get(key) for key in SPECIFICATION}
-        state = {"status": states[index], **_training(folder, index), **_variant(spec), **_augment(spec)}
+        state = {"status": states[index], **_training(folder, index), **_variant(spec), **_added(spec)}
         for condition, scores in measured.get(index, [({}, {})]):
             conditions |= dict.fromkeys(condition)
             rows.append({**scores, **about, **condition, **state})
@@ -139,10 +139,10 @@ def _training(folder: StudyFolder, index: int) -> dict[str, Any]:
     return found | ({} if failure is None else {"error": failure["error"]})
 
 
-def _augment(spec: RunSpec) -> dict[str, str | int]:
-    """What was done to its training batches and which run it began from, where a study does such things."""
-    words = augment_words(spec.options)
-    return ({"augment": words} if words else {}) | ({} if spec.after is None else {"after": spec.after})
+def _added(spec: RunSpec) -> dict[str, str | int]:
+    """What was done to its batches, added to its loss and which run it began from, where a study does such things."""
+    added = {key: words for key, words in added_words(spec.options).items() if words}
+    return added | ({} if spec.after is None else {"after": spec.after})
 
 
 def _variant(spec: RunSpec) -> dict[str, str]:

@@ -64,12 +64,12 @@ def save_checkpoint(path: Path, model: nn.Module, optimizers: dict[str, Optimize
     write_bytes(path, save(stored, metadata=header))
 
 
-def load_model(path: Path, model: nn.Module, *, but: str = "") -> None:
-    """Put the stored weights into a model of the same make; with ``but``, that part stays as it is."""
+def load_model(path: Path, model: nn.Module, *, but: Sequence[str] = ()) -> None:
+    """Put the stored weights into a model of the same make; the parts ``but`` stay as they are."""
     stored, _ = _read(path, MODEL)
     own = model.state_dict()
-    if but:
-        stored, own = ({k: v for k, v in state.items() if k not in _inside(state, but)} for state in (stored, own))
+    for part in but:
+        stored, own = ({k: v for k, v in state.items() if k not in _inside(state, part)} for state in (stored, own))
     _copy(path, stored, own)
 
 
@@ -156,16 +156,21 @@ def _words(dtype: torch.dtype) -> str:
 
 
 def load_training(
-    path: Path, model: nn.Module, optimizers: dict[str, Optimizer], *, own_settings: bool = False, but: str = ""
+    path: Path,
+    model: nn.Module,
+    optimizers: dict[str, Optimizer],
+    *,
+    own_settings: bool = False,
+    but: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Put model and optimisers back to where they were; returns the loop's state.
 
-    With ``own_settings`` the optimisers keep their own learning rates and take over only what they remember. With
-    ``but`` that part of the model stays as it is.
+    With ``own_settings`` the optimisers keep their own learning rates and take over only what they remember. The
+    parts ``but`` of the model stay as they are.
     """
     load_model(path, model, but=but)
     stored, header = _read(path, OPTIMIZER)
-    left = {weights for name, weights in model.named_parameters() if but and name.startswith(f"{but}.")}
+    left = {weights for name, weights in model.named_parameters() if name.startswith(tuple(f"{part}." for part in but))}
     for player, optimizer in optimizers.items():
         parameters = [p for group in optimizer.param_groups for p in group["params"]]
         if left.issuperset(parameters):

@@ -63,6 +63,8 @@ def identity(
             "name": objective.name,
             "options": objectives.options_of(objective),
             "module": type(objective).__module__,
+            # Of others nothing was ever written, and so their records stay what they were.
+            **({"codes": objective.codes} if objective.codes == "discrete" else {}),
         },
         "data": describe_data(dataset),
         "seed": seed,

@@ -37,7 +37,7 @@ HISTORY, EVALUATIONS = "history.csv", "evaluations.csv"
 
 _EDITED = "was it edited?"
 _RECORD = {
-    "objective": {"name": str, "options": dict, "module?": str},
+    "objective": {"name": str, "options": dict, "module?": str, "codes?": str},
     "data": {
         "recipe": dict | None,
         "name": str,
@@ -148,6 +148,11 @@ class Run:
         if what not in ABILITIES:
             raise unknown_name("ability", what, ABILITIES)
         return what in self.objective.abilities()
+
+    @property
+    def discrete_codes(self) -> bool:
+        """Whether its codes are one of a few values for each latent, which scores then count."""
+        return self.info["objective"].get("codes") == "discrete"
 
     @property
     def finished(self) -> bool:

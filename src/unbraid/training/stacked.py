@@ -46,10 +46,11 @@ _SHARED = {
 
 def stackable(objective: Objective, problem: Problem) -> bool:
     """Whether models of this objective can train stacked: VAEs of fully connected networks with a simple penalty."""
-    if objective.augment or not all(getattr(type(objective), name, None) in known for name, known in _SHARED.items()):
+    alone = objective.augment or getattr(objective, "active_penalties", ())
+    if alone or not all(getattr(type(objective), name, None) in known for name, known in _SHARED.items()):
         return False
     assert isinstance(objective, VAEObjective)
-    if objective.optimizer != "adam":
+    if objective.optimizer != "adam" or objective.weight_decay:
         return False
     model = objective.make_model(problem, torch.Generator())
     if not (can_stack(model.get_submodule("encoder")) and can_stack(model.get_submodule("decoder"))):

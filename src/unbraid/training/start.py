@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from unbraid.errors import UsageError
-from unbraid.objectives.augment import PART
+from unbraid.objectives import augment, penalties
 from unbraid.paths import user_path
 from unbraid.reading import read_bytes
 from unbraid.training.checkpoint import load_parts, load_training, read_step, same_part
@@ -50,10 +50,11 @@ class Start:
         if self.parts:
             load_parts(file, loop.model, self.parts)
         else:
-            # Augmentations may differ, and so may the networks they bring: those of the new run are taken.
-            # Generators named by a folder are not to be those of the run to start from.
+            # Augmentations may differ, and so may the networks they bring: those of the new run are taken. So may
+            # penalties. Generators named by a folder are not to be those of the run to start from.
             named = any(getattr(one, "snapshots", "") for one in getattr(loop.objective, "augmentations", ()))
-            but = "" if same_part(file, loop.model, PART) and not named else PART
+            but = [part for part in (augment.PART, penalties.PART) if not same_part(file, loop.model, part)]
+            but += [augment.PART] * named
             inherited = load_training(file, loop.model, loop.optimizers, own_settings=True, but=but)
             loop.restore({**inherited, "sums": {}, "counts": {}})
         return {

@@ -60,7 +60,8 @@ def counted_once(table: pl.DataFrame) -> pl.DataFrame:
     """
     require(table, ("data", "objective", "strength", "seed"))
     first, *others = _TWINS
-    keys = ["data", "seed", *(name for name in ("representation", "steps", "net", "augment") if name in table.columns)]
+    known = ("representation", "steps", "net", "augment", "penalties")
+    keys = ["data", "seed", *(name for name in known if name in table.columns)]
     there = table.filter(_is(first)).select(keys).unique()
     again = table.filter(pl.any_horizontal([_is(other) for other in others])).join(
         there, on=keys, how="semi", nulls_equal=True
@@ -177,12 +178,12 @@ def choose_data(table: pl.DataFrame, data: str) -> pl.DataFrame:
 
 
 def _check_unique(rows: pl.DataFrame) -> None:
-    """An error if two rows claim to be the same run: a table over several networks, steps or augmentations."""
+    """An error if two rows claim to be the same run: a table over several networks, steps, augmentations, penalties."""
     twice = rows.filter(rows.select(IDENTITY).is_duplicated())
     if len(twice):
         raise UsageError(
             f"the table has several rows for one run ({_run_words(twice)}); if it spans several networks, numbers of "
-            "steps or augmentations, keep one of them: table.filter(pl.col('steps') == ...)"
+            "steps, augmentations or penalties, keep one of them: table.filter(pl.col('steps') == ...)"
         )
 
 

@@ -19,13 +19,14 @@ def measured_means(table: pl.DataFrame) -> pl.DataFrame:
     """Mean and standard deviation over seeds of every number in the table, ceilings left out.
 
     A row per score, data set, method and condition (``level 3``; empty where none matters to it): ``mean``, ``sd``
-    (null for one run), ``runs``. Networks, numbers of steps and augmentations stand with the method where there are
-    several.
+    (null for one run), ``runs``. Networks, numbers of steps, augmentations and penalties stand with the method where
+    there are several.
     """
     numbers = [name for name, kind in table.schema.items() if kind.is_float() and not name.endswith("_ceiling")]
     first = metrics_of(table)
     columns = [*first, *(name for name in numbers if name not in (*first, *_ABOUT, *conditions_of(table)))]
-    several = [name for name in ("net", "steps", "augment") if name in table.columns and table[name].n_unique() > 1]
+    known = ("net", "steps", "augment", "penalties")
+    several = [name for name in known if name in table.columns and table[name].n_unique() > 1]
     parts = [_means(table, column, several) for column in columns]
     return pl.concat([part for part in parts if len(part)] or [pl.DataFrame(schema=_SCHEMA)])
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 from unbraid import objectives
 from unbraid.options import parse_name
-from unbraid.study.grid import RunSpec, augment_words
+from unbraid.study.grid import RunSpec, added_words
 
 __all__ = ["KINDS", "LIKE", "MEASURE", "STANDS_FOR", "Kind", "Model", "model_of", "models_of"]
 
@@ -65,10 +65,13 @@ class Model:
 def model_of(spec: RunSpec) -> Model:
     """The row that a run belongs to. Strengths of one objective are the same row: one of them is selected.
 
-    A network with options of its own, or trained on augmented batches, is another model than the published one, and is
-    called by them.
+    A network with options of its own, trained on augmented batches or with penalties, is another model than the
+    published one, and is called by them.
     """
-    plain, augment = _plain_model(spec), augment_words(spec.options)
+    plain, added = _plain_model(spec), added_words(spec.options)
+    if added["penalties"]:
+        plain = replace(plain, name=f"{plain.name}, {added['penalties']}", published=None)
+    augment = added["augment"]
     return replace(plain, name=f"{plain.name}, {augment}", published=None, augment=augment) if augment else plain
 
 
