@@ -40,8 +40,9 @@ def study_run(
     runs failed.
 
     Args:
-        study: A study file (TOML), or a preset: smoke (a minute), small (two hours on two cores), paper (12,600 runs),
-            slow (methods on pairs, an hour of one core), slow-paper (the published comparison of them),
+        study: A study file (TOML), or a preset: smoke (a minute), small (eight hours of one core; by blocks, such as
+            --index 0:15, a quarter of an hour to an hour each), pilot and pilot-objectives (learning curves that its
+            settings come from: an hour of one core each), paper (12,600 runs), slow (methods on pairs, an hour of one core), slow-paper (the published comparison of them),
             slow-control (natural against permuted transitions, an hour), noise, noise-sigmas and noise-fashion
             (training with noise: 80, 25 and 25 minutes of one core), invariance, invariance-fashion and
             invariance-spheres (what bijective classifiers ignore: 60, 45 and 30 minutes).
@@ -141,7 +142,7 @@ def study_report(
     check_folder(folder, "study")
     import polars as pl
 
-    from unbraid.study import answer_all, coverage, join_blocks, open_study, write_markdown, write_table
+    from unbraid.study import answer_all, coverage, join_blocks, learning_table, open_study, write_markdown, write_table
 
     opened = open_study(folder)
     path = write_table(opened)
@@ -149,9 +150,10 @@ def study_report(
     table = join_blocks(opened.study, table, blocks) if blocks else table
     found = coverage(opened)
     answers = answer_all(table, folder / "report") if len(table) else []
-    if answers:
+    curves = learning_table(opened) if opened.study.watch else None
+    if answers or curves is not None:
         make_folders(folder / "report")  # no question may have had an answer
-        write_markdown(folder / "report" / "report.md", opened.study, table, answers)
+        write_markdown(folder / "report" / "report.md", opened.study, table, answers, curves=curves)
     if json:
         told = _as_json(opened, found) | {
             "table": str(path),
@@ -167,7 +169,7 @@ def study_report(
     for answer in answers if asked else ():
         result = f"not answered, {answer.missing}" if answer.missing else f"{folder / 'report' / answer.name}.csv"
         print(f"question {answer.analysis.question}: {answer.analysis.title}: {result}")
-    if answers:
+    if answers or curves is not None:
         print(f"wrote {folder / 'report' / 'report.md'}")
     else:
         print("no run has been measured yet: nothing to answer the questions with")

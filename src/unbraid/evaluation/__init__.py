@@ -18,6 +18,7 @@ from unbraid.evaluation.base import (
 )
 from unbraid.evaluation.disentanglement import Disentanglement
 from unbraid.evaluation.factors_under_corruption import FactorsUnderCorruption, KeptTable, kept_table
+from unbraid.evaluation.learning import learning_curve, learning_hook
 from unbraid.evaluation.losses import Losses, losses_after_training
 from unbraid.evaluation.measuring import (
     FOLDER,
@@ -88,6 +89,8 @@ __all__ = [
     "group_runs",
     "has_classes",
     "kept_table",
+    "learning_curve",
+    "learning_hook",
     "losses_after_training",
     "make",
     "measure",

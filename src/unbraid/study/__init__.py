@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from unbraid.study.grid import Study as Study
     from unbraid.study.grid import parse_index as parse_index
     from unbraid.study.grid import usual_measures as usual_measures
+    from unbraid.study.learning import learning_end as learning_end
+    from unbraid.study.learning import learning_table as learning_table
+    from unbraid.study.learning import plot_learning as plot_learning
     from unbraid.study.markdown import write_markdown as write_markdown
     from unbraid.study.presets import PRESETS as PRESETS
     from unbraid.study.runner import Coverage as Coverage
@@ -67,10 +70,13 @@ _HOMES = {
     "coverage": "runner",
     "evaluate_run": "evaluation",
     "join_blocks": "blocks",
+    "learning_end": "learning",
+    "learning_table": "learning",
     "make_table": "table",
     "open_study": "folder",
     "own_scores": "evaluation",
     "parse_study": "file",
+    "plot_learning": "learning",
     "read_study": "file",
     "run_study": "runner",
     "usual_measures": "grid",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from unbraid.study.presets_invariance import INVARIANCE_PRESETS
 from unbraid.study.presets_noise import NOISE_PRESETS
+from unbraid.study.presets_small import SMALL_PRESETS
 
 __all__ = ["PRESETS"]
 
@@ -32,46 +33,6 @@ images = 200
 
 [evaluation.options.downstream]
 sizes = [10, 100, 500]
-"""
-
-SMALL = """\
-# An hour or two on two cores: the six objectives on two data sets of 32x32 images, weak, medium and strong.
-name = "small"
-data = ["sprites32", "rooms3d-32"]
-seeds = 5
-steps = 4000
-net = "mlp"                    # at this size about twice the steps of "conv" in the same time
-
-[objectives.beta-vae]
-beta = [1, 4, 16]
-[objectives.factor-vae]
-gamma = [10, 40, 100]
-discriminator_width = 256      # the published 1000 would take most of the time
-[objectives.dip-vae-i]
-lambda_od = [1, 10, 50]
-[objectives.dip-vae-ii]
-lambda_od = [1, 10, 50]
-[objectives.beta-tcvae]
-beta = [1, 4, 10]
-[objectives.annealed-vae]
-c_max = [5, 25, 100]
-anneal_steps = 1300            # a third of the steps, as published
-
-[options]
-learning_rate = 5e-4           # fewer, longer steps than the published 300 000 of 1e-4
-
-[evaluation]
-metrics = [
-    "beta_vae", "factor_vae", "mig", "dci", "sap", "modularity", "explicitness", "irs",
-    "gaussian_total_correlation", "wasserstein_correlation", "pairwise_mutual_information", "downstream",
-]
-train = 1000
-test = 500
-points = 500
-batches = 50
-
-[evaluation.options.downstream]
-sizes = [10, 100, 1000]
 """
 
 PAPER = """\
@@ -184,7 +145,7 @@ representations = ["mean"]
 
 PRESETS: dict[str, str] = {
     "smoke": SMOKE,
-    "small": SMALL,
+    **SMALL_PRESETS,
     "paper": PAPER,
     "slow": SLOW,
     "slow-paper": SLOW_PAPER,

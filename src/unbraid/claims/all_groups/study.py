@@ -51,12 +51,12 @@ GRID = StudyGroup(
             ("mini-sprites", "blobs16"),
         ),
         "small": Recipe(
-            "sprites32 and rooms3d-32 (32x32), 18 of 36 settings, 4,000 of 300,000 steps",
+            "sprites32 and rooms3d-32 (32x32), 18 settings, 15,000 of 300,000 steps",
             {"study": without_seeds(PRESETS["small"])},
             fresh(5),
-            100,
+            460,
             ("sprites32", "rooms3d-32"),
-            steps=4000,
+            steps=15_000,
         ),
         "paper": Recipe(
             "seven data sets of 64x64, 36 settings, 300,000 steps",
