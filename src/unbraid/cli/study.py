@@ -42,7 +42,8 @@ def study_run(
     Args:
         study: A study file (TOML), or a preset: smoke (a minute), small (eight hours of one core; by blocks, such as
             --index 0:15, a quarter of an hour to an hour each), pilot and pilot-objectives (learning curves that its
-            settings come from: an hour of one core each), paper (12,600 runs), slow (methods on pairs, an hour of one core), slow-paper (the published comparison of them),
+            settings come from: an hour of one core each), paper (12,600 runs), slow (methods on pairs, an hour of one
+            core), slow-paper (the published comparison of them),
             slow-control (natural against permuted transitions, an hour), noise, noise-sigmas and noise-fashion
             (training with noise: 80, 25 and 25 minutes of one core), invariance, invariance-fashion and
             invariance-spheres (what bijective classifiers ignore: 60, 45 and 30 minutes).
