@@ -148,11 +148,22 @@ def _findings(found: Sequence[Finding]) -> Iterable[str]:
         "inside, it is undecided. Settings that are the same model (beta-tcvae and beta-vae at beta 1) count once."
     )
     yield ""
+    yield _in_words(found)
+    yield ""
     yield "| | finding | rule | measured here | verdict |"
     yield "|---|---|---|---|---|"
     for one in found:
         word, sentence = told(one.verdict, strong="**")
         yield f"| {one.question} | {one.text} | {one.rule} | {sentence} | {word} |"
+
+
+def _in_words(found: Sequence[Finding]) -> str:
+    """How many conclusions hold, and which do not or cannot be told."""
+    words: dict[str, list[str]] = {}
+    for one in found:
+        words.setdefault(one.verdict.word, []).append(one.text)
+    told_apart = "".join(f"; {word}: {', '.join(texts)}" for word, texts in words.items() if word != "holds")
+    return f"{len(words.get('holds', []))} of {len(found)} hold{told_apart}."
 
 
 def _control(table: pl.DataFrame) -> Iterable[str]:

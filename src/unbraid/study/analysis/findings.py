@@ -29,6 +29,7 @@ _WEAKER = "annealed-vae"
 _APART = "modularity"
 """Agrees with no other score, in the study either: judged apart, lest it decide alone."""
 
+PERCENT = (0.0, 100.0)
 PUBLISHED_RUNS, PUBLISHED_GROUPS = 1800, {"objective": 6, "objective x strength": 36}
 """Runs per data set of Locatello et al. (2019), and how many groups explained their scores."""
 
@@ -95,7 +96,7 @@ def _trend(representation: str, sign: int, exceptions: Iterable[str] = ()) -> Ca
             f"{len(agree)} of {len(trends)} (objective, data set) pairs; rank correlation with the strength "
             f"{_range(trends['trend'])}"
         )
-        return text, [Above("share", 100 * len(agree) / len(trends), 50)]
+        return text, [Above("share", 100 * len(agree) / len(trends), 50, PERCENT, counted=True)]
 
     return check
 
@@ -103,7 +104,7 @@ def _trend(representation: str, sign: int, exceptions: Iterable[str] = ()) -> Ca
 def _mean_codes_stay_correlated(table: pl.DataFrame) -> Judged:
     pairs = _some(correlation_pairs(table), "no run has both representations")
     share = 100 * _mean((pairs["mean"] > pairs["sampled"]).cast(pl.Float64))
-    return f"{share:.0f} % of {len(pairs)} runs", [Above("percent", share, 75)]
+    return f"{share:.0f} % of {len(pairs)} runs", [Above("percent", share, 75, PERCENT, counted=True)]
 
 
 def _metrics_agree(table: pl.DataFrame) -> Judged:
@@ -114,7 +115,7 @@ def _metrics_agree(table: pl.DataFrame) -> Judged:
     text = f"{len(positive)} of {len(pairs)} pairs; rank correlation {_range(pairs['correlation'])}"
     if len(apart):
         text += f"; Modularity with the others {_range(apart['correlation'])}"
-    return text, [Above("percent", 100 * len(positive) / len(pairs), 75)]
+    return text, [Above("percent", 100 * len(positive) / len(pairs), 75, PERCENT, counted=True)]
 
 
 def _strong_pairs(table: pl.DataFrame) -> Judged:
