@@ -36,6 +36,10 @@ def judge(models: polars.DataFrame, found: polars.DataFrame) -> list[Claim]:
         _consistency(recursive, models, found),
         _spread(recursive, models),
         Claim(
+            "Worth the recursion: the final model is better than the root's",
+            _ahead(recursive, _of(models, "root"), "final model", "the root's"),
+        ),
+        Claim(
             f"Leaf-runs: selection by {last} leaf-run(s) is better than by none",
             _ahead(recursive, without, "selected by leaf-runs", "by none"),
         ),
