@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from unbraid.study.analysis import ANALYSES as ANALYSES
     from unbraid.study.analysis import answer_all as answer_all
     from unbraid.study.blocks import join_blocks as join_blocks
+    from unbraid.study.choosing import best_settings as best_settings
+    from unbraid.study.choosing import chosen_study as chosen_study
     from unbraid.study.conditions import condition_rows as condition_rows
     from unbraid.study.evaluation import EVALUATION as EVALUATION
     from unbraid.study.evaluation import Answered as Answered
@@ -64,6 +66,8 @@ _HOMES = {
     "answers_by_run": "table",
     "answers_of": "evaluation",
     "begin_study": "folder",
+    "best_settings": "choosing",
+    "chosen_study": "choosing",
     "claim": "folder",
     "condition_columns": "table",
     "condition_rows": "conditions",
