@@ -49,7 +49,7 @@ from unbraid.evaluation.summary import ACTIVE, Summary, SummaryMeasure, summaris
 from unbraid.evaluation.titles import title
 from unbraid.evaluation.together import measure_together
 from unbraid.evaluation.udr import UDR, shared_codes
-from unbraid.evaluation.verdicts import Verdict, told, verdict
+from unbraid.evaluation.verdicts import Verdict, mean_interval, told, verdict
 from unbraid.registry import import_modules
 
 import_modules(__name__)
@@ -93,6 +93,7 @@ __all__ = [
     "learning_hook",
     "losses_after_training",
     "make",
+    "mean_interval",
     "measure",
     "measure_group",
     "measure_together",
