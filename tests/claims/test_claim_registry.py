@@ -124,3 +124,16 @@ def test_a_changed_constant_changes_the_hash_of_a_claim():
 def test_conditions_have_no_p_value_and_others_do():
     assert all(rule.letter in "PVENFCMSRJX" for one in claims().values() for rule in one.rules.values())
     assert any(isinstance(rule, J) for rule in claims()["study/scores-agree"].rules.values())
+
+
+def test_the_small_grid_is_the_small_study_in_fewer_steps():
+    from unbraid.claims.all_groups.study import SMALL
+    from unbraid.study import parse_study, read_study
+
+    mine, whole = parse_study(f"seeds = 5\n{SMALL}", "claims"), read_study("small")
+    assert (mine.data, mine.seeds, mine.nets) == (whole.data, whole.seeds, whole.nets)
+    assert (mine.steps, whole.steps) == ((6000,), (15_000,))
+    for one, other in zip(mine.settings, whole.settings, strict=True):
+        changed = {key for key in other.options if one.options[key] != other.options[key]}
+        assert changed == ({"anneal_steps"} if one.objective == "annealed-vae" else set())
+        assert one.options.get("anneal_steps", 0) * 5 == other.options.get("anneal_steps", 0) * 2

@@ -8,10 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from metric_toys import DSPRITES, draws, rotation
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import r2_score, roc_auc_score
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.svm import LinearSVC
 
+from unbraid.errors import UsageError
 from unbraid.metrics import dci_es, disentanglement_score, explicitness, r2, sap
 from unbraid.metrics._kinds import perfect_code, standardize
 from unbraid.metrics._neighbours import neighbour_spans
@@ -247,6 +248,28 @@ def test_r2_reads_each_kind_in_its_own_columns():
     kinds = ["periodic", "categorical"]
     assert float(r2(np.hstack([circle, indicators]), factors, kinds=kinds)) == pytest.approx(1)
     assert float(r2(np.hstack([circle, indicators]), factors)) < 0.9
+
+
+def test_r2_by_neighbours_equals_scikit_learn_and_follows_a_curve_that_no_line_does():
+    factors = draws((21, 7), 900)
+    codes = np.column_stack([np.abs(factors[:, 0] - 10), np.sign(factors[:, 0] - 10), factors[:, 1]]).astype(float)
+    codes += 0.01 * np.random.default_rng(1).normal(size=codes.shape)  # no ties, which two searches break differently
+    score = r2(codes[300:], factors[300:], test=(codes[:300], factors[:300]), reader="neighbours")
+    reader = KNeighborsRegressor(10).fit(codes[300:], factors[300:])
+    expected = r2_score(factors[:300], reader.predict(codes[:300]), multioutput="raw_values")
+    np.testing.assert_allclose(score.parts["per_factor"], expected, atol=1e-9)
+    folded = np.abs(factors[:, :1] - 10) * np.sign(factors[:, :1] - 10) ** 2 + 0.4 * (factors[:, :1] > 10)
+    assert float(r2(folded, factors[:, :1], reader="neighbours")) > 0.95 > 0.2 > float(r2(folded, factors[:, :1]))
+
+
+def test_r2_by_neighbours_of_nothing_loses_the_variance_of_a_mean_of_ten():
+    noise = np.random.default_rng(0).normal(size=(20_000, 2))
+    assert float(r2(noise, draws((9,), 20_000), reader="neighbours")) == pytest.approx(-0.1, abs=0.02)
+
+
+def test_r2_refuses_a_reader_it_does_not_know():
+    with pytest.raises(UsageError, match="unknown reader 'neighbors'"):
+        r2(np.ones((9, 1)), draws((3,), 9), reader="neighbors")
 
 
 def test_r2_of_constant_codes_is_not_above_zero():

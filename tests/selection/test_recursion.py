@@ -15,6 +15,7 @@ from boxes import Boxes
 from tiny_recursion import SMALL, TINY, ranges, run
 
 from dots import Dots
+from unbraid.data import load
 from unbraid.engines import InlineEngine, ProcessEngine
 from unbraid.errors import UsageError
 from unbraid.selection import Population, Range, evolve
@@ -151,6 +152,28 @@ def test_presets_are_whole_and_paper_has_the_published_numbers():
     assert (paper.leaf_runs, paper.udr_floor, paper.kl_threshold, paper.least_images) == (3, 0.1, 1.0, 10_000)
     with pytest.raises(UsageError, match="preset"):
         recursion_preset("tiny")
+
+
+def test_rooms_of_the_preset_have_larger_populations_and_factors_that_change_more_than_the_noise_of_a_bit():
+    recursion, data = recursion_preset("rooms")
+    small, _ = recursion_preset("small")
+    assert recursion.root.size > small.root.size
+    assert recursion.final.size > small.final.size
+    assert recursion.leaf_runs == 3
+    rooms = load(data)
+    assert rooms.shape == (16, 16, 3)
+    assert rooms.factor_kinds[:3] == ("ordinal",) * 3  # half a circle of hues is a line
+    # Shuffling a factor changes a pixel by so many grey levels (root mean square): hues most, and all beyond one level.
+    rng = np.random.default_rng(0)
+    first = rooms.factors(rooms.sample_index(300, rng))
+    seen = {}
+    for k, name in enumerate(rooms.factor_names):
+        other = first.copy()
+        other[:, k] = rng.permutation(other[:, k])
+        images = [rooms.images(rooms.space.index(each)).astype(float) for each in (first, other)]
+        seen[name] = np.sqrt(((images[0] - images[1]) ** 2).mean())
+    assert min(seen["floor_hue"], seen["wall_hue"]) > 50 > seen["object_hue"] > 20
+    assert min(seen.values()) > 10
 
 
 def test_a_published_population_without_recursion_has_28_generations_when_labels_select_it():

@@ -11,6 +11,7 @@ from pathlib import Path
 import polars
 
 from unbraid.reading import read_json
+from unbraid.report.theory import verdict_table
 from unbraid.report.theory.trials import STUDIES, draw_trials, trial_table
 from unbraid.theory import read_trials
 
@@ -36,6 +37,12 @@ def gaps_of(folder: Path) -> polars.DataFrame:
     )
 
 
+def filled(page: str, mark: str, text: str) -> str:
+    """The page with a text between two marks."""
+    before, _, after = page.split(f"<!-- {mark} -->")
+    return f"{before}<!-- {mark} -->\n\n{text}\n<!-- {mark} -->{after}"
+
+
 def main(folder: Path) -> None:
     page = (HERE / "report.md").read_text(encoding="utf-8")
     for study, view in STUDIES.items():
@@ -45,9 +52,9 @@ def main(folder: Path) -> None:
         rows = rows.sort([*view.cells, "seed"])
         rows.write_csv(HERE / f"{study}.csv", float_precision=6)
         draw_trials(study, rows, HERE / f"{study}.png")
-        mark = f"<!-- {study} -->"
-        before, _, after = page.split(mark)
-        page = f"{before}{mark}\n\n{trial_table(study, rows)}\n{mark}{after}"
+        page = filled(page, study, trial_table(study, rows))
+        if study == "manipulation":
+            page = filled(page, "verdicts", verdict_table(rows))
     (HERE / "report.md").write_text(page, encoding="utf-8")
     if len(gaps := gaps_of(folder)):
         gaps.write_csv(HERE / "manipulation_gaps.csv", float_precision=6)

@@ -52,7 +52,7 @@ from unbraid.cli.sparse_theory import (
     theory_identifiability,
     theory_rotation,
 )
-from unbraid.cli.study import study_report, study_run, study_status
+from unbraid.cli.study import study_choose, study_report, study_run, study_status
 from unbraid.cli.surroundings import check_text, in_one_line, plain_warnings, tolerant_streams
 from unbraid.cli.theory import theory_impossibility
 from unbraid.cli.theory_inspect import theory_beta_range, theory_inspect, theory_theorem
@@ -92,7 +92,7 @@ GROUPS = {
     "list": "What there is by name, plugins included: objectives, nets, data, metrics, measures and more.",
     "metrics": "Scores themselves under test: lab.",
     "robustness": "What classifiers bear that training did not show: corruptions, noise, adversarial, attack.",
-    "study": "Many runs as one experiment: run, status, report.",
+    "study": "Many runs as one experiment: run, status, report, choose.",
     "transfer": "What biases buy outside the training domain: run, report, card, combine.",
     "theory": "Theorems one can run: impossibility without a bias, why VAEs align, identifiability by sparse steps.",
 }
@@ -152,7 +152,7 @@ def commands() -> Tree:
             "scenarios": list_scenarios,
             "biases": list_biases,
         },
-        "study": {"run": study_run, "status": study_status, "report": study_report},
+        "study": {"run": study_run, "status": study_status, "report": study_report, "choose": study_choose},
         "theory": {
             "impossibility": theory_impossibility,
             "inspect": theory_inspect,

@@ -43,7 +43,7 @@ _START = {
     "matrix": "unbraid transfer run smoke --out",
 }
 
-RECURSIONS = {"smoke": "beta-tcvae", "small": "beta-tcvae", "paper": "beta-tcvae-sampled"}
+RECURSIONS = {"smoke": "beta-tcvae", "small": "beta-tcvae", "rooms": "beta-tcvae", "paper": "beta-tcvae-sampled"}
 """The objective of each preset of a population."""
 
 

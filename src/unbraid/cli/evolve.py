@@ -26,7 +26,7 @@ Text = Annotated[str | None, arg(metavar="STR")]
 def evolve_run(
     *,
     out: Path,
-    preset: Literal["smoke", "small", "paper"] = "smoke",
+    preset: Literal["smoke", "small", "rooms", "paper"] = "smoke",
     data: Text = None,
     objective: Text = None,
     option: Annotated[tuple[str, ...], arg(metavar="NAME=VALUE")] = (),
@@ -54,7 +54,8 @@ def evolve_run(
 
     Args:
         out: Folder of the population.
-        preset: What everything below starts from: smoke (a minute), small (some minutes), paper (days).
+        preset: What everything below starts from: smoke (a minute), small (some minutes), rooms (half an
+            hour of one core), paper (days).
         data: Data set by name.
         objective: What the members minimise.
         option: Options of the objective that stay as they are, such as net=mlp:width=64.

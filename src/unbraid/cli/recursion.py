@@ -95,7 +95,7 @@ def evolve_status(folder: Positional[Path], *, draw: bool = False, data: Text = 
 
 
 def evolve_compare(
-    preset: Positional[Literal["smoke", "small", "paper"]],
+    preset: Positional[Literal["smoke", "small", "rooms", "paper"]],
     *,
     out: Path,
     data: Text = None,
@@ -120,7 +120,8 @@ def evolve_compare(
 
     Args:
         preset: The recursion to compare, which the options up to --generations change: smoke (some minutes a seed),
-            small (half an hour), paper (days).
+            small (half an hour), rooms (four findable factors, three leaf-runs, an hour and a quarter of
+            one core; give it --seeds 6), paper (days).
         out: Folder of everything that is trained.
         data: Data set by name; its factors must be known.
         option: Options of the objective that stay as they are, such as net=mlp:width=64.

@@ -1,4 +1,4 @@
-"""unbraid study run | status | report"""
+"""unbraid study run | status | report | choose"""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from unbraid.paths import quoted
 if TYPE_CHECKING:
     from unbraid.study import Coverage, State, Study, StudyFolder
 
-__all__ = ["RunOptions", "carry_out", "study_report", "study_run", "study_status"]
+__all__ = ["RunOptions", "carry_out", "study_choose", "study_report", "study_run", "study_status"]
 
 
 def study_run(
@@ -40,8 +40,11 @@ def study_run(
     runs failed.
 
     Args:
-        study: A study file (TOML), or a preset: smoke (a minute), small (two hours on two cores), paper (12,600 runs),
-            slow (methods on pairs, an hour of one core), slow-paper (the published comparison of them),
+        study: A study file (TOML), or a preset: smoke (a minute), small (eight hours of one core; by blocks, such as
+            --index 0:15, a quarter of an hour to an hour each), pilot and pilot-objectives (learning curves that its
+            settings come from: an hour of one core each), paper (12,600 runs), slow and slow-search (methods on pairs
+            at published strengths, and the search for their own: six and three hours of one core), slow-paper (the
+            published comparison of them),
             slow-control (natural against permuted transitions, an hour), noise, noise-sigmas and noise-fashion
             (training with noise: 80, 25 and 25 minutes of one core), invariance, invariance-fashion and
             invariance-spheres (what bijective classifiers ignore: 60, 45 and 30 minutes).
@@ -141,7 +144,7 @@ def study_report(
     check_folder(folder, "study")
     import polars as pl
 
-    from unbraid.study import answer_all, coverage, join_blocks, open_study, write_markdown, write_table
+    from unbraid.study import answer_all, coverage, join_blocks, learning_table, open_study, write_markdown, write_table
 
     opened = open_study(folder)
     path = write_table(opened)
@@ -149,9 +152,10 @@ def study_report(
     table = join_blocks(opened.study, table, blocks) if blocks else table
     found = coverage(opened)
     answers = answer_all(table, folder / "report") if len(table) else []
-    if answers:
+    curves = learning_table(opened) if opened.study.watch else None
+    if answers or curves is not None:
         make_folders(folder / "report")  # no question may have had an answer
-        write_markdown(folder / "report" / "report.md", opened.study, table, answers)
+        write_markdown(folder / "report" / "report.md", opened.study, table, answers, curves=curves)
     if json:
         told = _as_json(opened, found) | {
             "table": str(path),
@@ -167,10 +171,51 @@ def study_report(
     for answer in answers if asked else ():
         result = f"not answered, {answer.missing}" if answer.missing else f"{folder / 'report' / answer.name}.csv"
         print(f"question {answer.analysis.question}: {answer.analysis.title}: {result}")
-    if answers:
+    if answers or curves is not None:
         print(f"wrote {folder / 'report' / 'report.md'}")
     else:
         print("no run has been measured yet: nothing to answer the questions with")
+
+
+def study_choose(
+    folder: Positional[Path],
+    *,
+    out: Path,
+    by: str = "mcc",
+    seeds: int = 5,
+    steps: Annotated[int | None, arg(metavar="INT")] = None,
+    keep: Annotated[tuple[str, ...], arg(metavar="NAME")] = (),
+) -> None:
+    """Write the file of a study that compares objectives, each in the setting that was best in a search.
+
+    The search is a finished study with several settings of each objective. They are ranked within each data set by the
+    mean of a score over seeds; the best mean rank is chosen. The new study has other seeds.
+
+    Args:
+        folder: Folder of the search.
+        out: The study file (TOML) to write.
+        by: The score to choose by, a column of the search's table: mcc, udr (which needs no labels), mig, ... Of
+            reconstruction, kl and loss the lowest is best, of all others the highest.
+        seeds: How many seeds the new study has.
+        steps: Its steps (otherwise the search's).
+        keep: Objectives that stay in all their settings.
+    """
+    check_folder(folder, "study")
+    import polars as pl
+
+    from unbraid.files import write_text
+    from unbraid.study import chosen_study, make_table, open_study, parse_study
+
+    opened = open_study(folder)
+    table = make_table(opened).filter(pl.col("status") == "evaluated")
+    text = chosen_study(opened.study, table, by=by, seeds=seeds, steps=steps, keep=keep)
+    plan = parse_study(text, str(out))
+    write_text(out, text)
+    for setting in plan.settings:
+        told = "" if setting.parameter is None else f" {setting.parameter} {setting.strength:g}"
+        print(f"{setting.objective}{told}")
+    print(f"wrote {out}: {len(plan)} runs")
+    print(f"next: unbraid study run {quoted(out)} --out FOLDER")
 
 
 def _as_json(folder: StudyFolder, found: Coverage) -> dict[str, object]:

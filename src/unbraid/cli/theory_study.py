@@ -80,6 +80,7 @@ def theory_study(
         factor_table,
         summarise_trials,
         trial_table,
+        verdict_table,
     )
     from unbraid.sharing import spreadsheet
     from unbraid.theory import agreement
@@ -111,6 +112,7 @@ def theory_study(
     if name == "manipulation":
         draw_restarts(rows, out / "manipulation_restarts.png")
         write_text(out / "manipulation_factors.md", factor_table(rows))
+        text += f"\n{verdict_table(rows)}"
     write_text(out / f"{name}.md", text)
     draw_trials(name, rows, out / f"{name}.png")
     if json:

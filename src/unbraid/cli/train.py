@@ -50,8 +50,9 @@ class TrainOptions:
     """Time between checkpoints: what a kill -9 can cost at most."""
     progress: Literal["auto", "bar", "lines", "none"] = "auto"
     """How progress is shown (on stderr)."""
-    watch: Annotated[Literal["nothing", "polarisation"], arg(metavar="NAME")] = "nothing"
-    """polarisation records every 500 steps which latents of a VAE are active (evaluations.csv)."""
+    watch: Annotated[Literal["nothing", "polarisation", "learning"], arg(metavar="NAME")] = "nothing"
+    """Recorded every 500 steps in evaluations.csv: polarisation, which latents of a VAE are active; learning, how much
+    of each factor the codes know, MIG and CPU time."""
     tensorboard: bool = False
     """Also write TensorBoard logs into the run folder."""
     start: Annotated[Path | None, arg(metavar="RUN")] = None
@@ -111,6 +112,10 @@ def train_command(cls: type[Objective]) -> Callable[..., None]:
 def _hooks(watch: str, dataset: ImageDataset) -> list[Hook]:
     if watch == "nothing":
         return []
+    if watch == "learning":
+        from unbraid.evaluation import learning_hook
+
+        return [learning_hook(dataset)]
     from unbraid.theory import polarisation_hook
 
     return [polarisation_hook(dataset)]

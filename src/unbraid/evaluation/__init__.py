@@ -18,6 +18,7 @@ from unbraid.evaluation.base import (
 )
 from unbraid.evaluation.disentanglement import Disentanglement
 from unbraid.evaluation.factors_under_corruption import FactorsUnderCorruption, KeptTable, kept_table
+from unbraid.evaluation.learning import learning_curve, learning_hook
 from unbraid.evaluation.losses import Losses, losses_after_training
 from unbraid.evaluation.measuring import (
     FOLDER,
@@ -48,7 +49,7 @@ from unbraid.evaluation.summary import ACTIVE, Summary, SummaryMeasure, summaris
 from unbraid.evaluation.titles import title
 from unbraid.evaluation.together import measure_together
 from unbraid.evaluation.udr import UDR, shared_codes
-from unbraid.evaluation.verdicts import Verdict, told, verdict
+from unbraid.evaluation.verdicts import Verdict, mean_interval, told, verdict
 from unbraid.registry import import_modules
 
 import_modules(__name__)
@@ -88,8 +89,11 @@ __all__ = [
     "group_runs",
     "has_classes",
     "kept_table",
+    "learning_curve",
+    "learning_hook",
     "losses_after_training",
     "make",
+    "mean_interval",
     "measure",
     "measure_group",
     "measure_together",

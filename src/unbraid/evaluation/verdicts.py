@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
+import numpy as np
+from numpy.typing import ArrayLike
+
 from unbraid.errors import unknown_name
 
-__all__ = ["Verdict", "Word", "told", "verdict"]
+__all__ = ["Verdict", "Word", "mean_interval", "told", "verdict"]
 
 Word = Literal[
     "holds", "does not hold", "undecided", "cannot say",
@@ -65,3 +68,19 @@ def verdict(holds: bool | None, sentence: str, /, **numbers: float) -> Verdict:
     """
     word: Word = "undecided" if holds is None else "holds" if holds else "does not hold"
     return Verdict(word, {name: float(value) for name, value in numbers.items()}, sentence)
+
+
+def mean_interval(values: ArrayLike, *, level: float = 0.95) -> tuple[float, float]:
+    """The interval of a mean over seeds by Student's t; without end for one seed.
+
+    >>> low, high = mean_interval([1.0, 2.0, 3.0])  # 1 / sqrt(3) is the standard error of the mean
+    >>> round((high - low) / 2 / 4.3027, 3)
+    0.577
+    """
+    from scipy.stats import t
+
+    found = np.asarray(values, float)
+    if len(found) < 2:
+        return -np.inf, np.inf
+    reach = float(t.ppf(0.5 + level / 2, len(found) - 1)) * found.std(ddof=1) / np.sqrt(len(found))
+    return float(found.mean() - reach), float(found.mean() + reach)

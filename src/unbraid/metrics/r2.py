@@ -1,16 +1,21 @@
-"""Share of each factor's variance that the codes explain linearly."""
+"""Share of each factor's variance that the codes explain, linearly or by their neighbours."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from unbraid.errors import unknown_name
 from unbraid.metrics._kinds import standardize, targets
 from unbraid.metrics._registry import register
 from unbraid.metrics._score import Sample, Score, check_arrays, check_kinds, check_seed, split
 
 __all__ = ["r2"]
+
+Reader = Literal["linear", "neighbours"]
+NEIGHBOURS = 10
 
 
 @register("r2", range=(-math.inf, 1.0), title="R²", about="variance of factors explained linearly", measured=True)
@@ -20,6 +25,7 @@ def r2(
     *,
     test: tuple[ArrayLike, ArrayLike] | None = None,
     kinds: Sequence[str] | None = None,
+    reader: Reader = "linear",
     seed: int = 0,
 ) -> Score:
     """Mean over factors of the R² on the test part of a least-squares fit from all codes.
@@ -28,17 +34,22 @@ def r2(
     indicators; several columns share one R² (unexplained over total sum of squares). It measures what can be read off
     linearly, not disentanglement: any invertible linear mixture of codes scores the same. Constant codes give 0 or
     slightly less, and a bad fit to few samples can be far below 0. A code that holds these columns reaches 1.
+
+    ``reader="neighbours"`` guesses the mean of the ten nearest codes instead, in the codes' own units, and so also sees
+    what a code says along a curve; of codes that say nothing it gives about -0.1.
     """
+    if reader not in get_args(Reader):
+        raise unknown_name("reader", str(reader), get_args(Reader))
     known = check_kinds(kinds, check_arrays(codes, factors, measured=True)[1])
     train, held_out = split(codes, factors, test=test, seed=seed, measured=True)
-    per_factor = _explained(train, held_out, known)
+    per_factor = _explained(train, held_out, known, _linear if reader == "linear" else _neighbours)
     return Score(
         "r2",
         float(per_factor.mean()),
         1.0,
         {"per_factor": per_factor},
         {
-            "estimator": "least squares",
+            "estimator": "least squares" if reader == "linear" else f"{NEIGHBOURS} nearest neighbours",
             "kinds": list(known) if kinds is not None else None,
             "train": len(train[0]),
             "test": len(held_out[0]),
@@ -47,17 +58,33 @@ def r2(
     )
 
 
-def _explained(train: Sample, test: Sample, kinds: Sequence[str]) -> np.ndarray:
-    inputs = np.column_stack([standardize(train[0]), np.ones(len(train[0]))])
-    queries = np.column_stack([standardize(test[0], like=train[0]), np.ones(len(test[0]))])
+def _explained(
+    train: Sample, test: Sample, kinds: Sequence[str], guess: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+) -> np.ndarray:
     values = [np.unique(np.concatenate([train[1][:, k], test[1][:, k]])) for k in range(len(kinds))]
     wanted, truth = (
         [targets(part[1][:, k], kind, values[k]) for k, kind in enumerate(kinds)] for part in (train, test)
     )
-    guess = queries @ np.linalg.lstsq(inputs, np.hstack(wanted), rcond=None)[0]
+    guessed = guess(train[0], np.hstack(wanted), test[0])
     ends = np.cumsum([columns.shape[1] for columns in truth])
     per_factor = np.empty(len(kinds))
-    for k, (columns, predicted) in enumerate(zip(truth, np.split(guess, ends[:-1], axis=1), strict=True)):
+    for k, (columns, predicted) in enumerate(zip(truth, np.split(guessed, ends[:-1], axis=1), strict=True)):
         total = ((columns - columns.mean(axis=0)) ** 2).sum()
         per_factor[k] = 1 - ((columns - predicted) ** 2).sum() / total if total > 0 else 0.0
     return per_factor
+
+
+def _linear(codes: np.ndarray, wanted: np.ndarray, asked: np.ndarray) -> np.ndarray:
+    """Targets ``[m, t]`` of the asked codes by a least-squares fit."""
+    inputs = np.column_stack([standardize(codes), np.ones(len(codes))])
+    queries = np.column_stack([standardize(asked, like=codes), np.ones(len(asked))])
+    return queries @ np.linalg.lstsq(inputs, wanted, rcond=None)[0]
+
+
+def _neighbours(codes: np.ndarray, wanted: np.ndarray, asked: np.ndarray) -> np.ndarray:
+    """Targets of the asked codes as means over the nearest ones."""
+    from scipy.spatial import cKDTree
+
+    count = min(NEIGHBOURS, len(codes))
+    nearest = cKDTree(codes).query(asked, count)[1].reshape(len(asked), count)
+    return wanted[nearest].mean(axis=1)

@@ -21,6 +21,7 @@ _INK, _FIRST, _SECOND, _QUIET = "#1f2430", "#0072B2", "#D55E00", "#b6bcc6"
 
 NAMES = {
     "recursive": "rPU-VAE",
+    "root": "root of the recursion, by UDR",
     "plain": "plain beta-TCVAE",
     "pbt-s": "PBT-S, 1000 labels",
     "few-labels": "1000 labels in the loss",

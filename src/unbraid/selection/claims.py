@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from unbraid.evaluation import Verdict, verdict
+from unbraid.evaluation import Verdict, mean_interval, verdict
 
 if TYPE_CHECKING:
     import polars
@@ -35,6 +35,10 @@ def judge(models: polars.DataFrame, found: polars.DataFrame) -> list[Claim]:
     return [
         _consistency(recursive, models, found),
         _spread(recursive, models),
+        Claim(
+            "Worth the recursion: the final model is better than the root's",
+            _ahead(recursive, _of(models, "root"), "final model", "the root's"),
+        ),
         Claim(
             f"Leaf-runs: selection by {last} leaf-run(s) is better than by none",
             _ahead(recursive, without, "selected by leaf-runs", "by none"),
@@ -79,7 +83,7 @@ def _ahead(first: dict[int, float], second: dict[int, float], mine: str, other: 
     if not seeds:
         return Verdict("cannot say", {}, f"this comparison lacks: {mine if not first else other}")
     change = np.array([first[seed] - second[seed] for seed in seeds])
-    low, high = _interval(change)
+    low, high = mean_interval(change)
     means = [np.mean([way[seed] for seed in seeds]) for way in (first, second)]
     sentence = (
         f"{mine} {means[0]:.3f}, {other} {means[1]:.3f}: mean change {change.mean():+z.3f} "
@@ -87,16 +91,6 @@ def _ahead(first: dict[int, float], second: dict[int, float], mine: str, other: 
     )
     holds = True if low > 0 else False if high < 0 else None
     return verdict(holds, sentence, change=change.mean(), low=low, high=high)
-
-
-def _interval(values: np.ndarray) -> tuple[float, float]:
-    """The 95 % interval of a mean over seeds; without end for one seed."""
-    from scipy.stats import t
-
-    if len(values) < 2:
-        return -np.inf, np.inf
-    reach = t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values))
-    return float(values.mean() - reach), float(values.mean() + reach)
 
 
 def _consistency(recursive: dict[int, float], models: polars.DataFrame, found: polars.DataFrame) -> Claim:
@@ -142,7 +136,7 @@ def _which_score(models: polars.DataFrame) -> Claim:
     if judged.word == "cannot say" or not seeds:
         return Claim(title, judged)
     change = np.array([first[seed] - second[seed] for seed in seeds])
-    low, high = _interval(change)
+    low, high = mean_interval(change)
     sentence = f"{judged.sentence}; DCI {change.mean():+z.3f} [95 %: {low:+.3f} to {high:+.3f}]"
     word = "does not hold" if high < 0 else judged.word
     return Claim(title, Verdict(word, {**judged.numbers, "dci low": low, "dci high": high}, sentence))

@@ -1,10 +1,11 @@
 """Is a recursion worth its cost? The same number of images spent on recursions and on other ways to a model.
 
-Per seed: ``recursive`` (selected by 0 and by all leaf-runs), ``plain`` (members of untouched hyperparameters and
+Per seed: ``recursive`` (selected by 0 and by all leaf-runs), ``root`` (the best model of the recursion's first
+population, before anything was recursive), ``plain`` (members of untouched hyperparameters and
 several models each, as many images in all as the recursion saw; 1000 labels may select among them), ``pbt-s`` (a
 population selected by the MIG on 1000 labels), ``few-labels`` (models whose loss sees these labels, at the cost of
 ``pbt-s``), and two populations selected with all labels: by the MIG (``pbt-s-all``) and by DCI (``pbt-s-dci``). True
-factors are used to report, and by all but the first two.
+factors are used to report, and by all but the first three.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ARMS", "compare", "comparison_tables", "cost", "found_factors"]
 
-ARMS = ("recursive", "plain", "pbt-s", "few-labels", "pbt-s-all", "pbt-s-dci")
+ARMS = ("recursive", "root", "plain", "pbt-s", "few-labels", "pbt-s-all", "pbt-s-dci")
 SCORED = "compared.json"
 LABELS = 1000
 GAMMAS = (1.0, 10.0, 50.0, 100.0, 500.0, 1000.0)
@@ -176,6 +177,10 @@ def _tree_rows(tree: Tree, data: Dataset) -> list[dict[str, Any]]:
         best = final.best
         row = _row("recursive", data, best.run, best.score, best.hyperparameters, True, spent)
         rows.append({**row, "leaf_runs": leaf_runs})
+    root, run = tree.root, tree.run_of(tree.root)
+    if run is not None:
+        row = _row("root", data, run, root.udr, dict(root.hyperparameters or {}), True, root.model_images)
+        rows.append({**row, "leaf_runs": None})
     return rows
 
 

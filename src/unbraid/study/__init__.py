@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from unbraid.study.analysis import ANALYSES as ANALYSES
     from unbraid.study.analysis import answer_all as answer_all
     from unbraid.study.blocks import join_blocks as join_blocks
+    from unbraid.study.choosing import best_settings as best_settings
+    from unbraid.study.choosing import chosen_study as chosen_study
     from unbraid.study.conditions import condition_rows as condition_rows
     from unbraid.study.evaluation import EVALUATION as EVALUATION
     from unbraid.study.evaluation import Answered as Answered
@@ -32,6 +34,9 @@ if TYPE_CHECKING:
     from unbraid.study.grid import Study as Study
     from unbraid.study.grid import parse_index as parse_index
     from unbraid.study.grid import usual_measures as usual_measures
+    from unbraid.study.learning import learning_end as learning_end
+    from unbraid.study.learning import learning_table as learning_table
+    from unbraid.study.learning import plot_learning as plot_learning
     from unbraid.study.markdown import write_markdown as write_markdown
     from unbraid.study.presets import PRESETS as PRESETS
     from unbraid.study.runner import Coverage as Coverage
@@ -61,16 +66,21 @@ _HOMES = {
     "answers_by_run": "table",
     "answers_of": "evaluation",
     "begin_study": "folder",
+    "best_settings": "choosing",
+    "chosen_study": "choosing",
     "claim": "folder",
     "condition_columns": "table",
     "condition_rows": "conditions",
     "coverage": "runner",
     "evaluate_run": "evaluation",
     "join_blocks": "blocks",
+    "learning_end": "learning",
+    "learning_table": "learning",
     "make_table": "table",
     "open_study": "folder",
     "own_scores": "evaluation",
     "parse_study": "file",
+    "plot_learning": "learning",
     "read_study": "file",
     "run_study": "runner",
     "usual_measures": "grid",

@@ -8,6 +8,7 @@ A study file::
     steps = 20000
     net = "conv"                   # or a list: one more axis (steps too)
     batch_size = 64
+    watch = 500                    # if given: learning curves, a look at what the codes know every so many steps
 
     [objectives.beta-vae]          # no list: the published sweep
     [objectives.factor-vae]
@@ -67,7 +68,7 @@ LISTS = ("augment", "drop_at", "penalties")
 
 KEYS = (
     *("name", "data", "splits", "objectives", "seeds", "steps", "net", "batch_size", "precision", "options"),
-    *("evaluation", "measures"),
+    *("watch", "evaluation", "measures"),
 )
 
 
@@ -119,6 +120,7 @@ def parse_study(text: str, source: str, *, default_name: str = "study") -> Study
         nets=nets,
         batch_size=whole(table.get("batch_size", 64), source, "batch_size"),
         precision=a_text(table.get("precision", "auto"), source, "precision"),
+        watch=whole(table.get("watch", 0), source, "watch", least=0),
         measures=_measures(table, source),
         source=source,
     )

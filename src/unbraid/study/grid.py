@@ -150,6 +150,7 @@ _FORM = {
     "steps": [int],
     "nets?": [str | None],
     "batch_size?": int,
+    "watch?": int,
     "precision?": str,
     "measures?": [dict],
     "evaluation?": dict,
@@ -172,6 +173,8 @@ class Study:
     nets: tuple[str | None, ...] = (None,)
     batch_size: int = 64
     precision: str = "auto"
+    watch: int = 0
+    """Steps between two looks at what codes know while they learn; 0 for none. Runs do not depend on it."""
     measures: tuple[Evaluation, ...] = field(default_factory=usual_measures)
     source: str = "study"
     """Where it was read from, for messages."""
@@ -217,6 +220,8 @@ class Study:
         """The record kept in the study's folder."""
         record = asdict(replace(self, measures=(), settings=()))
         record.pop("source")
+        if not self.watch:
+            record.pop("watch")
         settings = [setting.to_json() for setting in self.settings]
         measures = [entry.to_json() for entry in self.measures]
         return {"format": 2, **_plain(record), "settings": settings, "measures": measures}

@@ -23,8 +23,10 @@ from unbraid.study.analysis import (
     permuted_control,
     permuted_pairs,
 )
+from unbraid.study.analysis._style import save_figure
 from unbraid.study.grid import Evaluation, Study
 from unbraid.study.invariance import invariance_sections, measures_invariance
+from unbraid.study.learning import learning_end, plot_learning
 from unbraid.study.noise import measures_noise, noise_sections
 from unbraid.study.published import compare, imitated, load
 
@@ -34,15 +36,20 @@ _SHOWN = 40
 _MEASURED = "measured"
 
 
-def write_markdown(path: Path, study: Study, table: pl.DataFrame, answers: Sequence[Answer]) -> None:
+def write_markdown(
+    path: Path, study: Study, table: pl.DataFrame, answers: Sequence[Answer], *, curves: pl.DataFrame | None = None
+) -> None:
     """Write the page, and all means over seeds as ``measured.csv``; plots are expected beside it as ``NAME.png``.
 
-    ``table`` has the measured runs only; the page says how many of the study's runs these are.
+    ``table`` has the measured runs only; the page says how many of the study's runs these are. ``curves`` are learning
+    curves, which are written as ``learning.csv`` and drawn.
     """
     lines = [f"# Study {code_span(study.name)}", "", *_what(study, table)]
     found = judge_findings(table)
     if found:
         lines += ["", "## Findings", "", *_findings(found)]
+    if curves is not None and len(curves):
+        lines += ["", "## Learning curves", "", *_curves(curves, path.parent)]
     if measures_noise(table):
         lines += noise_sections(table, path.parent)
     if measures_invariance(table):
@@ -122,6 +129,18 @@ def _measure_words(entry: Evaluation) -> str:
     return f"{markdown(entry.measure.name)}{place}" + (f" ({', '.join(numbers)})" if numbers else "")
 
 
+def _curves(curves: pl.DataFrame, folder: Path) -> Iterable[str]:
+    save_table(spreadsheet(curves), folder / "learning.csv")
+    save_figure(plot_learning(curves), folder / "learning.png")
+    yield "R² is the share of a factor's variance that the ten nearest codes tell; below, where the curves end."
+    yield ""
+    yield "![Learning curves](learning.png)"
+    yield ""
+    yield from _rows(learning_end(curves), ".3g")
+    yield ""
+    yield "`learning.csv` has all looks at all runs."
+
+
 def _findings(found: Sequence[Finding]) -> Iterable[str]:
     yield (
         "The conclusions of Locatello et al. (2019), each with the rule by which it counts as reproduced. In brackets, "
@@ -129,11 +148,22 @@ def _findings(found: Sequence[Finding]) -> Iterable[str]:
         "inside, it is undecided. Settings that are the same model (beta-tcvae and beta-vae at beta 1) count once."
     )
     yield ""
+    yield _in_words(found)
+    yield ""
     yield "| | finding | rule | measured here | verdict |"
     yield "|---|---|---|---|---|"
     for one in found:
         word, sentence = told(one.verdict, strong="**")
         yield f"| {one.question} | {one.text} | {one.rule} | {sentence} | {word} |"
+
+
+def _in_words(found: Sequence[Finding]) -> str:
+    """How many conclusions hold, and which do not or cannot be told."""
+    words: dict[str, list[str]] = {}
+    for one in found:
+        words.setdefault(one.verdict.word, []).append(one.text)
+    told_apart = "".join(f"; {word}: {', '.join(texts)}" for word, texts in words.items() if word != "holds")
+    return f"{len(words.get('holds', []))} of {len(found)} hold{told_apart}."
 
 
 def _control(table: pl.DataFrame) -> Iterable[str]:

@@ -9,7 +9,7 @@ from typing import Literal
 
 from unbraid.data import ImageDataset, load
 from unbraid.errors import UsageError
-from unbraid.evaluation import FOLDER
+from unbraid.evaluation import FOLDER, learning_hook
 from unbraid.study.evaluation import evaluate_run
 from unbraid.study.folder import RECORD, StudyFolder, open_study
 from unbraid.study.method import batch_size_of, objective_of
@@ -29,16 +29,17 @@ def train_index(folder: str, index: int) -> Result:
         if study.progress(index) in ("trained", "evaluated"):
             return "done"
         spec = study.study[index]
-        objective = objective_of(spec)
+        objective, data = objective_of(spec), _load(spec.data_set)
         run = train(
             objective,
-            _load(spec.data_set),
+            data,
             out=study.run(index),
             steps=spec.steps,
             seed=spec.seed,
             batch_size=batch_size_of(spec, objective),
             precision=spec.precision,
             progress="none",
+            hooks=[learning_hook(data, every=study.study.watch)] if study.study.watch else [],
             start=None if spec.after is None else study.run(spec.after),
             parts=spec.parts,
         )

@@ -20,6 +20,7 @@ from unbraid.theory.manipulation import (
     train_restarts,
 )
 from unbraid.theory.manipulation_experiments import MANIPULATED, manipulation_trials, strength_trials
+from unbraid.theory.manipulation_verdicts import ManipulationClaim, judge_manipulation
 from unbraid.theory.marginals import Cdf, Empirical, Marginal, Normal, Uniform, empirical, marginals_of
 from unbraid.theory.mechanisms import linear_elbo_gap, mechanism_contrast
 from unbraid.theory.orthogonal import check_mixing, hadamard, householder, mixing_matrix, random_rotation
@@ -80,6 +81,7 @@ __all__ = [
     "LinearOptimum",
     "LossSplit",
     "Manipulation",
+    "ManipulationClaim",
     "Marginal",
     "Normal",
     "Orthogonality",
@@ -116,6 +118,7 @@ __all__ = [
     "image_trials",
     "inspect_run",
     "judge",
+    "judge_manipulation",
     "largest_distance",
     "linear_betas",
     "linear_elbo_gap",

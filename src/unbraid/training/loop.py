@@ -44,6 +44,8 @@ class Hook:
 
     call: Callable[[Moment], dict[str, float]]
     every: int = 1000
+    begin: Callable[[int], None] | None = None
+    """Told the step at which training begins or goes on, each time it does; for what is measured between two rows."""
 
     def __post_init__(self) -> None:
         if self.every < 1:

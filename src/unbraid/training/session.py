@@ -143,6 +143,9 @@ class Session:
             if not self._spent(steps, budget):
                 self.allow(steps, budget)
             loop.model.train()
+            for hook in self.hooks:
+                if hook.begin is not None:
+                    hook.begin(loop.step)
             while not self._spent(steps, budget):
                 if stop():
                     self.save("stopped")

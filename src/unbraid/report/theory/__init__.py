@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from unbraid.report.theory.restarts import draw_agreement as draw_agreement
     from unbraid.report.theory.restarts import draw_restarts as draw_restarts
     from unbraid.report.theory.restarts import factor_table as factor_table
+    from unbraid.report.theory.restarts import verdict_table as verdict_table
     from unbraid.report.theory.theorems import draw_theorem as draw_theorem
     from unbraid.report.theory.trials import draw_trials as draw_trials
     from unbraid.report.theory.trials import summarise_trials as summarise_trials
@@ -49,6 +50,7 @@ _HOMES = {
     "save_eigen": "eigen",
     "summarise_trials": "trials",
     "trial_table": "trials",
+    "verdict_table": "restarts",
 }
 
 __all__ = sorted(_HOMES)

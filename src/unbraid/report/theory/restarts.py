@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from unbraid.evaluation import told
 from unbraid.files import save_figure
 from unbraid.sharing import markdown
+from unbraid.theory import judge_manipulation
 
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["draw_agreement", "draw_restarts", "factor_table"]
+__all__ = ["draw_agreement", "draw_restarts", "factor_table", "verdict_table"]
 
 _COLOURS = {"original": "#0072B2", "perturbed": "#D55E00", "noise": "#999999"}
 _STOPS = ("#56B4E9", "#E69F00", "#009E73", "#CC79A7")
@@ -72,4 +74,13 @@ def factor_table(rows: polars.DataFrame) -> str:
             shown = ["–" if mean.get(variant) is None else f"{mean[variant]:.3f}" for variant in _COLOURS]
             named = [markdown(text) for text in (data, model, name.removeprefix("mig_"))]
             lines.append(f"| {' | '.join([*named, *shown])} |")
+    return "\n".join(lines) + "\n"
+
+
+def verdict_table(rows: polars.DataFrame) -> str:
+    """Markdown: what the trials of a perturbed data set say of each published claim."""
+    lines = ["| data | model | claim | here | evidence |", "|---|---|---|---|---|"]
+    for one in judge_manipulation(rows):
+        cells = [*map(markdown, (one.data, one.model)), one.title, *told(one.verdict, strong="**")]
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"

@@ -10,6 +10,7 @@ from unbraid.study.analysis._table import METRICS, counted_once, metrics_of, tas
 from unbraid.study.analysis.comparison import (
     COMPARED,
     mean_ranks,
+    method_of,
     method_scores,
     published_scores,
     rank_methods,
@@ -89,6 +90,7 @@ __all__ = [
     "matrix_or_aggregation",
     "mean_ranks",
     "measured_means",
+    "method_of",
     "method_scores",
     "metric_agreement",
     "metrics_of",

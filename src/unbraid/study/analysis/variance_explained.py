@@ -14,7 +14,7 @@ from unbraid.study.analysis._table import METRICS, SETTING, rows_of
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["GROUPINGS", "plot_variance_explained", "variance_explained"]
+__all__ = ["GROUPINGS", "adjusted_share", "plot_variance_explained", "variance_explained"]
 
 GROUPINGS: dict[str, tuple[str, ...]] = {"objective": ("objective",), "objective x strength": SETTING}
 """What scores are explained by, and the columns that make the groups."""
@@ -66,10 +66,21 @@ def variance_explained(
             "runs",
             explained=100 * pl.col("share"),
             noise=pl.when(runs > 1).then(100 * (groups - 1) / (runs - 1)),
-            adjusted=pl.when(runs > groups).then(100 * (1 - (1 - pl.col("share")) * (runs - 1) / (runs - groups))),
         )
+        .with_columns(adjusted=adjusted_share("explained", runs, groups))
         .sort(pl.col("data"), pl.col("metric").cast(order), pl.col("by"))
     )
+
+
+def adjusted_share(column: str, runs: pl.Expr | int, groups: pl.Expr | int) -> pl.Expr:
+    """A share in percent, adjusted for what noise would explain; null where no group has two runs.
+
+    >>> pl.DataFrame({"explained": [36.0]}).select(adjusted_share("explained", 90, 6)).item()  # 64 % of 89 / 84 is left
+    32.19...
+    """
+    freedom = pl.lit(runs) - groups if isinstance(runs, int) else runs - groups
+    left = (100 - pl.col(column)) * (runs - 1) / freedom
+    return pl.when(freedom > 0).then(100 - left)
 
 
 @styled

@@ -1,0 +1,123 @@
+"""From a search to a study: every objective with its own best setting, by a stated rule, on seeds of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from unbraid.errors import UsageError, unknown_name
+from unbraid.study.analysis._table import conditions_of, require
+from unbraid.study.grid import Evaluation, Setting, Study, augment_words
+
+__all__ = ["LOWEST", "best_settings", "chosen_study"]
+
+LOWEST = ("reconstruction", "kl", "loss", "regularizer", "mean_squared_error")
+"""Scores of which less is better; of all others more is."""
+
+_KEYS = ("objective", "strength_name", "strength", "net", "augment")
+
+
+def best_settings(table: pl.DataFrame, by: str) -> pl.DataFrame:
+    """Settings of each objective, best first: ``mean_rank`` over data sets of their mean ``by`` over seeds, ``mean``.
+
+    Ranks count within an objective and a data set, 1 is best, ties share. Of an objective with several networks or
+    augmentations each is a setting. Where codes were scored under several representations the mean codes count.
+    """
+    require(table, ("data", "objective", by))
+    rows = table.drop_nulls(by)
+    if "representation" in conditions_of(rows) and rows["representation"].n_unique() > 1:
+        rows = rows.filter(pl.col("representation") == "mean")
+    if not len(rows):
+        raise UsageError(f"no run of the table has a number {by!r} to choose by; measure it first")
+    keys = [name for name in _KEYS if name in rows.columns]
+    means = rows.group_by("data", *keys, maintain_order=True).agg(pl.col(by).mean().alias("mean"))
+    rank = pl.col("mean").rank("average", descending=by not in LOWEST).over("data", "objective")
+    summary = means.with_columns(rank=rank).group_by(keys, maintain_order=True)
+    found = summary.agg(mean_rank=pl.col("rank").mean(), mean=pl.col("mean").mean(), data_sets=pl.len())
+    whole = found.with_columns(most=pl.col("data_sets").max().over("objective"))
+    if len(short := whole.filter(pl.col("data_sets") < pl.col("most"))):
+        one = short.row(0, named=True)
+        strength = "" if one["strength"] is None else f" {one['strength_name']} {one['strength']:g}"
+        raise UsageError(
+            f"{one['objective']}{strength} was measured on {one['data_sets']} of "
+            f"{one['most']} data sets: finish the search first (unbraid study status)"
+        )
+    order = {"objective": False, "mean_rank": False, "mean": by not in LOWEST}
+    return found.sort(list(order), descending=list(order.values()), maintain_order=True)
+
+
+def chosen_study(
+    study: Study, table: pl.DataFrame, *, by: str, seeds: int = 5, steps: int | None = None, keep: Collection[str] = ()
+) -> str:
+    """The file (TOML) of a study that compares objectives, each in the setting that was best in a search.
+
+    ``study`` and ``table`` are the search's. Seeds are counted from 0, those of the search left out, so that nothing is
+    compared on runs it was chosen by. Objectives of ``keep`` stay in all their settings.
+    """
+    for name in keep:
+        if name not in {setting.objective for setting in study.settings}:
+            raise unknown_name("objective of this study", name, {setting.objective for setting in study.settings})
+    if seeds < 1:
+        raise UsageError(f"seeds must be at least 1, got {seeds}")
+    if any(setting.after is not None for setting in study.settings):
+        raise UsageError("settings that begin from other runs cannot be chosen from")
+    if len(study.nets) > 1 or len(study.steps) > 1:
+        raise UsageError("a search over several networks or numbers of steps for all has no one best: give one of each")
+    best = best_settings(table, by)
+    first = {row["objective"]: row for row in reversed(best.rows(named=True))}
+    fresh = [seed for seed in range(seeds + len(study.seeds)) if seed not in study.seeds][:seeds]
+    lines = [
+        f"# Chosen from the search {study.name!r}: of each objective the setting with the best mean rank of {by} over",
+        f"# {len(study.data)} data sets, over seeds {', '.join(map(str, study.seeds))}, which are not used again.",
+        f"name = {_toml(f'{study.name}-chosen')}",
+        f"data = {_toml(study.data)}",
+        f"seeds = {_toml(fresh)}",
+        f"steps = {_toml(steps or study.steps[0])}",
+        *([f"net = {_toml(study.nets[0])}"] if study.nets[0] else []),
+        f"batch_size = {study.batch_size}",
+    ]
+    for setting in study.settings:
+        row = first.get(setting.objective)
+        if setting.objective in keep or (row is not None and _is(setting, row)):
+            lines += ["", f"[[objectives.{setting.objective}]]", *_options(setting, row, by)]
+    for entry in study.measures:
+        lines += ["", f"[[measures.{entry.measure.name}]]", *_measure(entry)]
+    return "\n".join(lines) + "\n"
+
+
+def _is(setting: Setting, row: Mapping[str, Any]) -> bool:
+    own = {"strength_name": setting.parameter, "strength": setting.strength}
+    own |= {"augment": augment_words(setting.options) or None} | ({"net": setting.net} if setting.net else {})
+    return all(row[key] == value for key, value in own.items() if key in row)
+
+
+def _options(setting: Setting, row: Mapping[str, Any] | None, by: str) -> list[str]:
+    told = "" if row is None or not _is(setting, row) else f"  # {by} {row['mean']:.4g}, mean rank {row['mean_rank']:g}"
+    own = {key: getattr(setting, key) for key in ("net", "steps", "batch_size") if getattr(setting, key) is not None}
+    lines = [f"{key} = {_toml(value)}" for key, value in {**setting.options, **own}.items() if key != setting.parameter]
+    if setting.parameter is None:
+        return lines
+    # A list of one value: the table goes on to name it.
+    return [f"{setting.parameter} = {_toml([setting.options.get(setting.parameter, setting.strength)])}{told}", *lines]
+
+
+def _measure(entry: Evaluation) -> list[str]:
+    record = entry.to_json()
+    settings = {key: value for key, value in record["settings"].items() if value is not None}
+    settings |= ({"data": record["data"]} if record["data"] else {}) | ({"seed": entry.seed} if entry.seed else {})
+    return [f"{key} = {_toml(value)}" for key, value in settings.items()]
+
+
+def _toml(value: Any) -> str:
+    """A value as TOML writes it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key} = {_toml(one)}" for key, one in value.items()) + "}"
+    if isinstance(value, Sequence):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    return repr(value)

@@ -1,0 +1,122 @@
+"""From a search to a comparison: the best setting of each objective, on seeds of their own."""
+
+import polars as pl
+import pytest
+
+from unbraid.cli.app import main
+from unbraid.errors import UsageError
+from unbraid.study import best_settings, chosen_study, parse_study, read_study
+
+SEARCH = """
+name = "search"
+data = ["mini-sprites @ protocol=lap", "mini-sprites @ protocol=uni"]
+seeds = [1, 3]
+steps = 2
+net = "mlp:width=8"
+batch_size = 16
+
+[[objectives.slow-vae]]
+reference_size = 64
+[[objectives.slow-vae]]
+rate = [1, 12]
+reference_size = 64
+[objectives.beta-vae]
+beta = [1, 4, 16]
+steps = 3
+[objectives.vae]
+
+[[measures.disentanglement]]
+metrics = ["mig", "mcc"]
+representations = ["mean"]
+train = 40
+test = 20
+[measures.losses]
+batches = 1
+"""
+
+
+def scored(values: dict[tuple[str, str | None, float | None], tuple[float, ...]], by: str = "mig") -> pl.DataFrame:
+    """A table of settings with a score per data set; the two seeds lie around it."""
+    rows = [
+        (f"data{k}", *setting, seed, value + (0.01 if seed else -0.01))
+        for setting, scores in values.items()
+        for k, value in enumerate(scores)
+        for seed in (0, 1)
+    ]
+    return pl.DataFrame(rows, schema=["data", "objective", "strength_name", "strength", "seed", by], orient="row")
+
+
+TABLE = {
+    ("slow-vae", None, None): (0.5, 0.1),
+    ("slow-vae", "rate", 1.0): (0.4, 0.3),
+    ("slow-vae", "rate", 12.0): (0.1, 0.2),
+    ("beta-vae", "beta", 1.0): (0.9, 0.8),
+    ("beta-vae", "beta", 4.0): (0.1, 0.1),
+    ("beta-vae", "beta", 16.0): (0.0, 0.9),
+    ("vae", None, None): (0.0, 0.0),
+}
+
+
+def first(found: pl.DataFrame) -> dict[str, float | None]:
+    return dict(reversed(found.select("objective", "strength").rows()))
+
+
+def test_the_best_mean_rank_over_data_sets_wins_within_an_objective():
+    found = best_settings(scored(TABLE), "mig")
+    # slow-vae: ranks (1, 3), (2, 1), (3, 2); beta-vae: (1, 2), (2, 3), (3, 1).
+    assert first(found) == {"slow-vae": 1.0, "beta-vae": 1.0, "vae": None}
+    ranks = found.filter(objective="slow-vae").select("strength", "mean_rank").rows()
+    assert ranks == [(1.0, 1.5), (None, 2.0), (12.0, 2.5)]
+
+
+def test_of_losses_the_lowest_is_best_and_of_equal_ranks_the_better_mean():
+    found = best_settings(scored(TABLE, "reconstruction"), "reconstruction")
+    # slow-vae: ranks (3, 1), (2, 3), (1, 2); beta-vae: (3, 2), (2, 1), (1, 3), the second with the least mean of 0.1.
+    assert first(found) == {"slow-vae": 12.0, "beta-vae": 4.0, "vae": None}
+    tied = {("vae", "width", 1.0): (0.1, 0.9), ("vae", "width", 2.0): (0.2, 0.5)}
+    assert first(best_settings(scored(tied), "mig")) == {"vae": 1.0}
+
+
+def test_an_unfinished_search_and_a_missing_score_are_refused():
+    table = scored(TABLE)
+    with pytest.raises(UsageError, match=r"beta-vae beta 4 was measured on 1 of 2 data sets: finish the search"):
+        best_settings(table.filter(pl.col("strength").ne_missing(4.0) | (pl.col("data") == "data0")), "mig")
+    with pytest.raises(UsageError, match="no column 'udr'"):
+        best_settings(table, "udr")
+
+
+def test_the_chosen_study_has_the_best_settings_fresh_seeds_and_the_same_measures():
+    search = parse_study(SEARCH, "search")
+    chosen = parse_study(chosen_study(search, scored(TABLE), by="mig", seeds=3, steps=9), "chosen")
+    assert chosen.seeds == (0, 2, 4)  # without 1 and 3
+    assert (chosen.data, chosen.nets, chosen.batch_size, chosen.steps) == (search.data, search.nets, 16, (9,))
+    assert chosen.measures == search.measures
+    told = {setting.objective: (setting.parameter, setting.strength) for setting in chosen.settings}
+    assert told == {"slow-vae": ("rate", 1.0), "beta-vae": ("beta", 1.0), "vae": (None, None)}
+    assert [setting.steps for setting in chosen.settings] == [None, 3, None]
+    assert chosen.settings[0].options == {"rate": 1, "reference_size": 64}
+    kept = parse_study(chosen_study(search, scored(TABLE), by="mig", keep=["slow-vae"]), "kept")
+    assert [setting.strength for setting in kept.settings] == [None, 1.0, 12.0, 1.0, None]
+    with pytest.raises(UsageError, match="unknown objective of this study 'slow'"):
+        chosen_study(search, scored(TABLE), by="mig", keep=["slow"])
+
+
+def test_a_search_that_was_run_becomes_a_study_that_can_be(tmp_path, capsys):
+    (tmp_path / "search.toml").write_text(SEARCH.replace('"mini-sprites @ protocol=lap", ', ""))
+    folder, out = str(tmp_path / "search"), tmp_path / "chosen.toml"
+    assert main(["study", "run", str(tmp_path / "search.toml"), "--out", folder, "--workers", "1"]) == 0
+    assert main(["study", "choose", folder, "--by", "mcc", "--seeds", "2", "--out", str(out)]) == 0
+    assert "next: unbraid study run" in capsys.readouterr().out
+    assert len(read_study(out)) == 3 * 2
+
+
+def test_the_search_of_the_slow_study_is_on_its_data_and_not_on_its_seeds():
+    slow, search = read_study("slow"), read_study("slow-search")
+    assert slow.data == search.data
+    assert not set(slow.seeds) & set(search.seeds)
+    several = {s.objective for s in search.settings}
+    assert several == {s.objective for s in slow.settings}
+    for name in several:
+        assert sum(s.objective == name for s in search.settings) >= 3
+    # All that reconstructs weighs it as at 64x64, where the published strengths belong.
+    assert {s.options.get("reference_size") for s in (*slow.settings, *search.settings) if s.objective != "pcl"} == {64}
