@@ -9,14 +9,14 @@ import polars as pl
 
 from unbraid.errors import UsageError, unknown_name
 from unbraid.study.analysis._table import conditions_of, require
-from unbraid.study.grid import Evaluation, Setting, Study, augment_words
+from unbraid.study.grid import Evaluation, Setting, Study, added_words
 
 __all__ = ["LOWEST", "best_settings", "chosen_study"]
 
 LOWEST = ("reconstruction", "kl", "loss", "regularizer", "mean_squared_error")
 """Scores of which less is better; of all others more is."""
 
-_KEYS = ("objective", "strength_name", "strength", "net", "augment")
+_KEYS = ("objective", "strength_name", "strength", "net", "augment", "penalties")
 
 
 def best_settings(table: pl.DataFrame, by: str) -> pl.DataFrame:
@@ -89,7 +89,9 @@ def chosen_study(
 
 def _is(setting: Setting, row: Mapping[str, Any]) -> bool:
     own = {"strength_name": setting.parameter, "strength": setting.strength}
-    own |= {"augment": augment_words(setting.options) or None} | ({"net": setting.net} if setting.net else {})
+    own |= {name: words or None for name, words in added_words(setting.options).items()} | (
+        {"net": setting.net} if setting.net else {}
+    )
     return all(row[key] == value for key, value in own.items() if key in row)
 
 
