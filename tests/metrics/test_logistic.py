@@ -65,3 +65,11 @@ def test_the_scale_and_offset_of_a_code_only_change_what_the_penalty_makes_of_it
     np.testing.assert_allclose(np.exp(again), np.exp(guess), atol=1e-4)
     mixed = np.column_stack([features[:, 0], moved[:, 1]])
     assert np.isfinite(log_probabilities(fit_logistic(mixed, labels, c=1.0), mixed)).all()
+
+
+def test_blocks_of_the_hessian_find_the_same_answer():
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 6, 400)
+    features = np.eye(8)[(labels + rng.integers(0, 3, 400)) % 8]
+    whole, blocks = (fit_logistic(features, labels, c=10.0, balanced=True, whole=size) for size in (4_000, 0))
+    np.testing.assert_allclose(log_probabilities(blocks, features), log_probabilities(whole, features), atol=1e-4)

@@ -8,12 +8,16 @@ __all__ = ["SOLVER", "fit_logistic", "log_probabilities"]
 
 _TOLERANCE = 1e-6
 _ITERATIONS = 100
+WHOLE = 4_000
+"""Weights of a regression whose Hessian still fits, as a preconditioner."""
 SOLVER = {"solver": "newton-cg", "tol": _TOLERANCE, "max_iter": _ITERATIONS}
 """Written into the settings of every score that fits one; ``tol`` bounds the gradient of the mean loss on standardised
 codes."""
 
 
-def fit_logistic(features: np.ndarray, labels: np.ndarray, *, c: float, balanced: bool = False) -> np.ndarray:
+def fit_logistic(
+    features: np.ndarray, labels: np.ndarray, *, c: float, balanced: bool = False, whole: int = WHOLE
+) -> np.ndarray:
     """Weights ``[classes, d + 1]``, intercepts last, of an L2-penalised softmax regression on labels ``0..classes-1``.
 
     Minimises ``c * sum of losses + 0.5 |w|^2`` without penalising intercepts, as scikit-learn does; with ``balanced`` a
@@ -21,7 +25,7 @@ def fit_logistic(features: np.ndarray, labels: np.ndarray, *, c: float, balanced
     Newton steps are solved by conjugate gradients, preconditioned by the Hessian of a part of the samples: collinear
     codes and nearly separable classes, where first-order solvers crawl or stop early, cost no more than others. Codes
     may have any scale and offset: the work is done on standardised ones, whose penalties are adjusted to give the same
-    answer.
+    answer. ``whole`` is the number of weights up to which that Hessian is taken whole, which changes the time alone.
     """
     n, classes = len(labels), int(labels.max()) + 1
     centre, spread, alive = _scales(features, c)
@@ -49,7 +53,7 @@ def fit_logistic(features: np.ndarray, labels: np.ndarray, *, c: float, balanced
         gradient = error.T @ points + penalty * weights
         if np.abs(gradient).max() <= _TOLERANCE * n:
             break
-        step = _newton_step(points, chances, sample_weight, penalty, gradient)
+        step = _newton_step(points, chances, sample_weight, penalty, gradient, whole)
         slope = float((gradient * step).sum())
         length = 1.0
         while length > 1e-10:
@@ -74,10 +78,15 @@ def _scales(features: np.ndarray, c: float) -> tuple[np.ndarray, np.ndarray, np.
 
 
 def _newton_step(
-    points: np.ndarray, chances: np.ndarray, sample_weight: np.ndarray, penalty: np.ndarray, gradient: np.ndarray
+    points: np.ndarray,
+    chances: np.ndarray,
+    sample_weight: np.ndarray,
+    penalty: np.ndarray,
+    gradient: np.ndarray,
+    whole: int,
 ) -> np.ndarray:
     """Solve ``H step = -gradient`` well enough for the next Newton iterate to profit (Dembo & Steihaug, 1983)."""
-    precondition = _rough_inverse(points, chances, sample_weight, penalty)
+    precondition = _rough_inverse(points, chances, sample_weight, penalty, whole)
     weighted = chances * sample_weight[:, None]
 
     def curve(direction: np.ndarray) -> np.ndarray:
@@ -107,7 +116,7 @@ def _newton_step(
 
 
 def _rough_inverse(
-    points: np.ndarray, chances: np.ndarray, sample_weight: np.ndarray, penalty: np.ndarray
+    points: np.ndarray, chances: np.ndarray, sample_weight: np.ndarray, penalty: np.ndarray, whole: int
 ) -> Callable[[np.ndarray], np.ndarray]:
     """An approximate inverse of the Hessian, from at most 2,000 samples.
 
@@ -120,7 +129,7 @@ def _rough_inverse(
     some = np.random.default_rng(0).choice(n, min(n, 2_000), replace=False)
     x, q, weight = points[some], chances[some], sample_weight[some] * n / len(some)
     blocks = np.stack([(x * column[:, None]).T @ x for column in (q * weight[:, None]).T]) + np.diag(penalty)
-    if classes * p > 4_000:
+    if classes * p > whole:
         little = 1e-7 * np.einsum("kii->ki", blocks) + 1e-12
         inverse = np.linalg.inv(blocks + little[:, :, None] * np.eye(p))
         return lambda residual: np.einsum("kij,kj->ki", inverse, residual)

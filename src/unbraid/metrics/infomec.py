@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from unbraid.errors import unknown_name
 from unbraid.metrics._discrete import Binning, code_information, entropy, identity_code, relabel
 from unbraid.metrics._kinds import standardize
-from unbraid.metrics._logistic import SOLVER, fit_logistic, log_probabilities
+from unbraid.metrics._logistic import SOLVER, WHOLE, fit_logistic, log_probabilities
 from unbraid.metrics._neighbours import information_with_labels
 from unbraid.metrics._registry import UNIT, register
 from unbraid.metrics._score import Score, check_arrays, check_seed, check_values, generator
@@ -84,7 +84,9 @@ def infomec(
     if alive.any():
         table[alive] = normalized(codes[:, alive])
     per_code, per_factor = _shares(table[alive], axis=1), _shares(table[alive], axis=0)
-    explicit = _explicit(_one_hot(codes[:, alive]) if estimator == "values" else codes[:, alive], factors, c)
+    # Indicators hardly pull against each other: blocks per class find the same answer in a quarter of the time.
+    read, whole = (_one_hot(codes[:, alive]), 500) if estimator == "values" else (codes[:, alive], WHOLE)
+    explicit = _explicit(read, factors, c, whole)
     ideal = normalized(identity_code(factors))
     return Score(
         "infomec",
@@ -146,13 +148,13 @@ def _shares(table: np.ndarray, axis: int) -> np.ndarray:
     return (share - 1 / size) / (1 - 1 / size)
 
 
-def _explicit(codes: np.ndarray, factors: np.ndarray, c: float) -> np.ndarray:
+def _explicit(codes: np.ndarray, factors: np.ndarray, c: float, whole: int) -> np.ndarray:
     labels, sizes = relabel(factors)
     if codes.shape[1] == 0:
         return np.zeros(len(sizes))
     features = standardize(codes)
     explicit = np.empty(len(sizes))
     for k, size in enumerate(sizes):
-        logs = log_probabilities(fit_logistic(features, labels[:, k], c=c, balanced=True), features)
+        logs = log_probabilities(fit_logistic(features, labels[:, k], c=c, balanced=True, whole=whole), features)
         explicit[k] = 1 + logs[np.arange(len(logs)), labels[:, k]].mean() / np.log(size)
     return explicit
