@@ -31,6 +31,7 @@ explore run --out explored --sample 100
 study run study.toml --out study --workers 1
 study status study
 study report study
+study choose study --by mig --out chosen.toml
 report study
 explore study --out explored-study --sample 100
 generalize run bench.toml --out bench --workers 1
