@@ -39,6 +39,7 @@ from unbraid.cli.listing import (
     list_objectives,
     list_scenarios,
     list_streams,
+    list_trackers,
 )
 from unbraid.cli.metrics import metrics_lab
 from unbraid.cli.recursion import evolve_compare, evolve_status
@@ -58,6 +59,7 @@ from unbraid.cli.theory_inspect import theory_beta_range, theory_inspect, theory
 from unbraid.cli.theory_perturb import theory_eigen, theory_perturb
 from unbraid.cli.theory_planes import theory_planes
 from unbraid.cli.theory_study import theory_study
+from unbraid.cli.track import track_command
 from unbraid.cli.train import train_command
 from unbraid.cli.transfer import transfer_card, transfer_combine, transfer_report, transfer_run
 from unbraid.cli.transitions import data_transitions
@@ -103,6 +105,7 @@ def commands() -> Tree:
         "train": {name: train_command(objectives.get(name)) for name in objectives.names()},
         "evaluate": evaluate_command,
         "traverse": traverse_command,
+        "track": track_command,
         "evolve": {"run": evolve_run, "status": evolve_status, "compare": evolve_compare},
         "explore": explore_command,
         "generalize": {
@@ -149,6 +152,7 @@ def commands() -> Tree:
             "streams": list_streams,
             "scenarios": list_scenarios,
             "biases": list_biases,
+            "trackers": list_trackers,
         },
         "study": {"run": study_run, "status": study_status, "report": study_report},
         "theory": {

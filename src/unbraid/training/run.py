@@ -60,6 +60,7 @@ _RECORD = {
     "start?": dict | None,
     "budget?": {"steps": int | None, "minutes": int | float | None},
     "arithmetic?": {"precision?": str},
+    "tracking?": dict,
 }
 
 
@@ -79,6 +80,8 @@ def read_info(folder: Path) -> dict[str, Any]:
         check_form(data["recipe"], {"name": str, "options": dict}, path, "data.recipe")
     if start is not None:
         check_form(start, {"path": str, "step": int, "checkpoint": str, "parts": [str]}, path, "start")
+    for name, entry in info.get("tracking", {}).items():
+        check_form(entry, {"id": str, "step": int, "files?": dict}, path, f"tracking.{name}")
     shape = data["shape"]
     if len(shape) not in (1, 3) or min(shape) < 1 or prod(shape) > 1 << 28:
         raise UsageError(f"{path}: data.shape is {shape}, expected the shape of an image; was it edited?")
