@@ -19,6 +19,8 @@ list attacks
 list scenarios
 list biases
 list trackers
+zoo list
+zoo get sprites-beta --out got
 data list
 data show blobs16 --out data.png
 data get blobs16

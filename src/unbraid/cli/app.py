@@ -64,6 +64,7 @@ from unbraid.cli.train import train_command
 from unbraid.cli.transfer import transfer_card, transfer_combine, transfer_report, transfer_run
 from unbraid.cli.transitions import data_transitions
 from unbraid.cli.traverse import traverse_command
+from unbraid.cli.zoo import zoo_get, zoo_list
 from unbraid.errors import UsageError, unknown_name
 from unbraid.plugins import import_file
 
@@ -95,6 +96,7 @@ GROUPS = {
     "robustness": "What classifiers bear that training did not show: corruptions, noise, adversarial, attack.",
     "study": "Many runs as one experiment: run, status, report.",
     "transfer": "What biases buy outside the training domain: run, report, card, combine.",
+    "zoo": "Trained runs that can be opened by name: list, get.",
     "theory": "Theorems one can run: impossibility without a bias, why VAEs align, identifiability by sparse steps.",
 }
 
@@ -175,6 +177,7 @@ def commands() -> Tree:
             "card": transfer_card,
             "combine": transfer_combine,
         },
+        "zoo": {"list": zoo_list, "get": zoo_get},
     }
 
 

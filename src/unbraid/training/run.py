@@ -99,7 +99,11 @@ class Run:
 
     @classmethod
     def open(cls, path: str | Path, *, device: str = "auto") -> Run:
-        """Open a run folder."""
+        """Open a run folder, or a trained run by its name in the zoo: ``zoo:NAME``."""
+        if str(path).startswith("zoo:"):
+            from unbraid.training.zoo import fetch_run  # which reads run folders, too
+
+            path = fetch_run(str(path))
         folder = user_path(path, "run folder")
         if not (folder / INFO).exists():
             near = sorted(str(found.parent) for found in folder.parent.glob(f"*/{INFO}"))[:8]
@@ -340,5 +344,5 @@ def _rows_of(given: np.ndarray, name: str) -> np.ndarray:
 
 
 def open_run(path: str | Path, *, device: str = "auto") -> Run:
-    """Open a run folder: ``open_run("runs/first").encode(images)``."""
+    """Open a run folder, ``open_run("runs/first").encode(images)``, or a trained one by its name: ``zoo:NAME``."""
     return Run.open(path, device=device)
