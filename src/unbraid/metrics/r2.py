@@ -10,7 +10,7 @@ from unbraid.metrics._kinds import standardize, targets
 from unbraid.metrics._registry import register
 from unbraid.metrics._score import Sample, Score, check_arrays, check_kinds, check_seed, split
 
-__all__ = ["r2"]
+__all__ = ["r2", "shares_explained"]
 
 
 @register("r2", range=(-math.inf, 1.0), title="R²", about="variance of factors explained linearly", measured=True)
@@ -54,9 +54,16 @@ def _explained(train: Sample, test: Sample, kinds: Sequence[str]) -> np.ndarray:
     wanted, truth = (
         [targets(part[1][:, k], kind, values[k]) for k, kind in enumerate(kinds)] for part in (train, test)
     )
+    return shares_explained(inputs, wanted, queries, truth)
+
+
+def shares_explained(
+    inputs: np.ndarray, wanted: Sequence[np.ndarray], queries: np.ndarray, truth: Sequence[np.ndarray]
+) -> np.ndarray:
+    """R² of each target, which may have several columns, on ``queries``, by least squares on ``inputs``."""
     guess = queries @ np.linalg.lstsq(inputs, np.hstack(wanted), rcond=None)[0]
     ends = np.cumsum([columns.shape[1] for columns in truth])
-    per_factor = np.empty(len(kinds))
+    per_factor = np.empty(len(truth))
     for k, (columns, predicted) in enumerate(zip(truth, np.split(guess, ends[:-1], axis=1), strict=True)):
         total = ((columns - columns.mean(axis=0)) ** 2).sum()
         per_factor[k] = 1 - ((columns - predicted) ** 2).sum() / total if total > 0 else 0.0
