@@ -47,6 +47,7 @@ from unbraid.objectives.pairs import PairObjective, PairVAEObjective, halves, st
 from unbraid.objectives.pcl import PCL, derangement
 from unbraid.objectives.pm_vae import PMVAE
 from unbraid.objectives.predictor import PredictorObjective
+from unbraid.objectives.reasoning import Reasoning
 from unbraid.objectives.regressor import Regressor
 from unbraid.objectives.slow_flow import SlowFlow
 from unbraid.objectives.slow_vae import GaussianSlowVAE, SlowVAE, transition_terms
@@ -96,6 +97,7 @@ __all__ = [
     "PairVAEObjective",
     "PredictorObjective",
     "Problem",
+    "Reasoning",
     "Regressor",
     "S2BetaTCVAE",
     "S2BetaVAE",
