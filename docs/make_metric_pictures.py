@@ -107,6 +107,13 @@ ROWS["unfairness"] = [
     ("accuracy of the predictions", _SOME, part("accuracy")),
     ("by chance", _SOME, part("by_chance")),
 ]
+ROWS["edi"].append(("compactness", {}, part("compactness", "compactness_ceiling")))
+ROWS["block_r2"].append(("leak", {}, part("leak")))
+ROWS["tmex"] += [("errors", {}, part("errors")), ("errors by chance", {}, part("floor"))]
+ROWS["pida"] = [
+    ("2,000 pairs", {"pairs": 2000}, whole),
+    *((name.replace("_", " "), {"pairs": 2000}, part(name)) for name in METRICS["pida"].parts),
+]
 ROWS["unified"] = [
     ("groups per factor", {}, whole),
     *(

@@ -99,7 +99,7 @@ def test_the_readme_says_how_to_install_where_it_works_and_how_many_scores_there
     assert "`selftest --folder DISK`" in readme
     scores = [name for name in metrics.METRICS if name in metrics.__all__]  # other tests may have brought own ones
     assert f"[{len(scores)} scores](docs/metrics/index.md)" in readme
-    assert "## TensorBoard" in (ROOT / "docs" / "runs.md").read_text(encoding="utf-8")
+    assert "## Experiment trackers" in (ROOT / "docs" / "runs.md").read_text(encoding="utf-8")
 
 
 def test_the_option_for_kinds_is_called_as_it_is():

@@ -14,7 +14,13 @@ from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-GUARDED = {"ray": "ray", "torch.utils.tensorboard": "tensorboard"}
+GUARDED = {
+    "ray": "ray",
+    "torch.utils.tensorboard": "tensorboard",
+    "wandb": "wandb",
+    "mlflow": "mlflow",
+    "mlflow.entities": "mlflow",
+}
 """Modules that are asked for with a remedy, and the extra that brings them."""
 
 

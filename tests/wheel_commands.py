@@ -18,6 +18,9 @@ list corruptions
 list attacks
 list scenarios
 list biases
+list trackers
+zoo list
+zoo get sprites-beta --out got
 data list
 data show blobs16 --out data.png
 data get blobs16
@@ -27,6 +30,7 @@ evaluate run --metrics mig,dci --train 200 --test 50
 metrics lab --metrics mig --experiments copies --points 200 --out lab.html
 traverse run
 report run
+track run --to tracker.py:Mine
 explore run --out explored --sample 100
 study run study.toml --out study --workers 1
 study status study
@@ -97,6 +101,12 @@ train = 200
 batches = 1
 images = 100
 """
+TRACKER = """from unbraid.training.tracking import Tracker
+
+class Mine(Tracker):
+    def start(self, folder, record, before):
+        return "mine"
+"""
 BENCH = """data = "mini-sprites"
 splits = ["random", "extrapolation"]
 steps = 5
@@ -138,6 +148,7 @@ if __name__ == "__main__":
     assert not missed, f"commands that nobody tries: {missed}"
     Path("study.toml").write_text(STUDY)
     Path("bench.toml").write_text(BENCH)
+    Path("tracker.py").write_text(TRACKER)
     for line in lines:
         print("$ unbraid", line, flush=True)
         run(line)

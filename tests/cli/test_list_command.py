@@ -12,6 +12,7 @@ from unbraid.corruptions import SUITES
 from unbraid.metrics import METRICS
 from unbraid.nets import bijections, predictors
 from unbraid.objectives import augment
+from unbraid.training import tracking
 
 KINDS = {
     "objectives": objectives.names,
@@ -22,6 +23,7 @@ KINDS = {
     "augmentations": augment.names,
     "corruptions": lambda: [found.full_name for suite in SUITES.values() for found in suite.values()],
     "streams": data.stream_names,
+    "trackers": tracking.names,
 }
 
 

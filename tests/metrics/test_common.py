@@ -17,8 +17,9 @@ from unbraid.metrics._score import KINDS
 DOCS = Path(__file__).parents[2] / "docs" / "metrics"
 ON_ARRAYS = [entry for entry in METRICS.values() if entry.needs in ("codes", "sample", "train and test")]
 WITH_FACTORS = [entry for entry in ON_ARRAYS if entry.needs != "codes"]
-LIMITS = {"jemmig": 0.80, "explicitness": 0.5, "downstream": 0.75}
-"""Where a code that knows nothing scores above zero: log 20 / (H + log 20), chance of ranking, chance of guessing."""
+LIMITS = {"jemmig": 0.80, "explicitness": 0.5, "downstream": 0.75, "tmex": 0.5}
+"""Where a code that knows nothing scores above zero: log 20 / (H + log 20), chance of ranking, chance of guessing,
+every expected dependence missed."""
 SMALL: dict[str, dict] = {"downstream": {"sizes": (10, 100)}}
 
 

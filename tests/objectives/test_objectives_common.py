@@ -31,6 +31,8 @@ SMALL = {
     "factor": "x",
     "samples": 20,
     "iterations": 3,
+    "edge": (16,),
+    "graph": (16,),
 }
 OWN = {  # bijections are networks of another kind
     name: {"net": "conv:blocks=1,width=8", "nuisance_width": 32, "inner_steps": 2} for name in ("firevnet", "ice")

@@ -27,7 +27,7 @@ def weights(run):
 
 def test_the_same_seed_gives_the_same_bytes_whatever_is_shown_or_logged(dots, tmp_path, capsys):
     first = train(dots, tmp_path / "a")
-    second = train(dots, tmp_path / "b", progress="lines", tensorboard=True, checkpoint_seconds=0.0)
+    second = train(dots, tmp_path / "b", progress="lines", track="tensorboard", checkpoint_seconds=0.0)
     other = train(dots, tmp_path / "c", seed=1)
     for name in ("checkpoint.safetensors", "history.csv"):
         assert (first.path / name).read_bytes() == (second.path / name).read_bytes()

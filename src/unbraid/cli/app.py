@@ -40,6 +40,7 @@ from unbraid.cli.listing import (
     list_penalties,
     list_scenarios,
     list_streams,
+    list_trackers,
 )
 from unbraid.cli.metrics import metrics_lab
 from unbraid.cli.recursion import evolve_compare, evolve_status
@@ -59,10 +60,12 @@ from unbraid.cli.theory_inspect import theory_beta_range, theory_inspect, theory
 from unbraid.cli.theory_perturb import theory_eigen, theory_perturb
 from unbraid.cli.theory_planes import theory_planes
 from unbraid.cli.theory_study import theory_study
+from unbraid.cli.track import track_command
 from unbraid.cli.train import train_command
 from unbraid.cli.transfer import transfer_card, transfer_combine, transfer_report, transfer_run
 from unbraid.cli.transitions import data_transitions
 from unbraid.cli.traverse import traverse_command
+from unbraid.cli.zoo import zoo_get, zoo_list
 from unbraid.errors import UsageError, unknown_name
 from unbraid.plugins import import_file
 
@@ -94,6 +97,7 @@ GROUPS = {
     "robustness": "What classifiers bear that training did not show: corruptions, noise, adversarial, attack.",
     "study": "Many runs as one experiment: run, status, report, choose.",
     "transfer": "What biases buy outside the training domain: run, report, card, combine.",
+    "zoo": "Trained runs that can be opened by name: list, get.",
     "theory": "Theorems one can run: impossibility without a bias, why VAEs align, identifiability by sparse steps.",
 }
 
@@ -104,6 +108,7 @@ def commands() -> Tree:
         "train": {name: train_command(objectives.get(name)) for name in objectives.names()},
         "evaluate": evaluate_command,
         "traverse": traverse_command,
+        "track": track_command,
         "evolve": {"run": evolve_run, "status": evolve_status, "compare": evolve_compare},
         "explore": explore_command,
         "generalize": {
@@ -151,6 +156,7 @@ def commands() -> Tree:
             "streams": list_streams,
             "scenarios": list_scenarios,
             "biases": list_biases,
+            "trackers": list_trackers,
         },
         "study": {"run": study_run, "status": study_status, "report": study_report, "choose": study_choose},
         "theory": {
@@ -173,6 +179,7 @@ def commands() -> Tree:
             "card": transfer_card,
             "combine": transfer_combine,
         },
+        "zoo": {"list": zoo_list, "get": zoo_get},
     }
 
 

@@ -49,6 +49,9 @@ RECURSIONS = {"smoke": "beta-tcvae", "small": "beta-tcvae", "rooms": "beta-tcvae
 
 def check_folder(path: Path, *kinds: Kind) -> None:
     """Refuse a folder that is not there, with the nearest name beside it, or that is none of these."""
+    if str(path).startswith("zoo:"):
+        name = str(path).removeprefix("zoo:")
+        raise UsageError(f"{path} must be put into a folder first: unbraid zoo get {quoted(name)} --out runs/{name}")
     if not path.is_dir():
         beside = sorted(found.name for found in path.parent.iterdir() if found.is_dir()) if path.parent.is_dir() else []
         near = difflib.get_close_matches(path.name, beside, n=1, cutoff=0.5)

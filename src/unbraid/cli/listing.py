@@ -19,6 +19,7 @@ __all__ = [
     "list_penalties",
     "list_scenarios",
     "list_streams",
+    "list_trackers",
 ]
 
 
@@ -161,6 +162,17 @@ def list_biases(json: bool = False) -> None:
 
     found = [transfer.get_bias(name) for name in transfer.biases()]
     _show([_row(one.name, kind=one.kind, own=", ".join(one.own), about=one.about) for one in found], json)
+
+
+def list_trackers(json: bool = False) -> None:
+    """List the experiment trackers, for `unbraid train ... --track NAME` and `unbraid track RUN --to NAME`.
+
+    Args:
+        json: Print one JSON array instead of a table.
+    """
+    from unbraid.training import tracking
+
+    _show([_row(name, about=tracking.about(name)) for name in tracking.names()], json)
 
 
 def list_streams(json: bool = False) -> None:

@@ -53,8 +53,8 @@ class TrainOptions:
     watch: Annotated[Literal["nothing", "polarisation", "learning"], arg(metavar="NAME")] = "nothing"
     """Recorded every 500 steps in evaluations.csv: polarisation, which latents of a VAE are active; learning, how much
     of each factor the codes know, MIG and CPU time."""
-    tensorboard: bool = False
-    """Also write TensorBoard logs into the run folder."""
+    track: Annotated[str, arg(metavar="NAME")] = ""
+    """Also tell a tracker: tensorboard, wandb, mlflow or an own FILE.py:CLASS; several are separated by commas."""
     start: Annotated[Path | None, arg(metavar="RUN")] = None
     """Folder of another run to begin from: its weights, optimiser state and step."""
     parts: str = ""
@@ -92,7 +92,7 @@ def train_command(cls: type[Objective]) -> Callable[..., None]:
             checkpoint_seconds=training.checkpoint_seconds,
             progress=training.progress,
             hooks=_hooks(training.watch, dataset),
-            tensorboard=training.tensorboard,
+            track=training.track,
             fresh=training.fresh,
             start=training.start,
             parts=tuple(part.strip() for part in training.parts.split(",") if part.strip()),

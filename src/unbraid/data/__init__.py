@@ -7,6 +7,8 @@ from unbraid.data.files.dsprites_file import compare_dsprites
 from unbraid.data.files.folder import from_folder
 from unbraid.data.files.store import ImageStore, render_store, store_file
 from unbraid.data.hashing import hash_bits
+from unbraid.data.matrices import ANSWERS, CONTEXT, Matrices, Rules, accepted_share, quantised_sizes, solve, votes
+from unbraid.data.matrix_stream import Cells, MatrixStream
 from unbraid.data.motion.laplace import GeneralizedLaplace, latent_pairs
 from unbraid.data.motion.pairs import PairStream, SequenceStream
 from unbraid.data.motion.tracks import TrackDataset, Tracks, ranks
@@ -46,11 +48,14 @@ from unbraid.registry import import_modules
 import_modules("unbraid.data.sets")
 
 __all__ = [
+    "ANSWERS",
+    "CONTEXT",
     "SPLITS",
     "Batch",
     "Blobs",
     "ByClassStream",
     "Card",
+    "Cells",
     "Correlated",
     "Dataset",
     "Entry",
@@ -66,6 +71,8 @@ __all__ = [
     "IndependentStream",
     "Indices",
     "LabelledDataset",
+    "Matrices",
+    "MatrixStream",
     "MiniSprites",
     "PairLaw",
     "PairStream",
@@ -75,6 +82,7 @@ __all__ = [
     "PixelNoise",
     "Purpose",
     "Recipe",
+    "Rules",
     "SequenceStream",
     "Side",
     "Spheres",
@@ -91,6 +99,7 @@ __all__ = [
     "TwoBatchStream",
     "Vectors",
     "Wrapper",
+    "accepted_share",
     "as_floats",
     "colored",
     "compare_dsprites",
@@ -115,6 +124,7 @@ __all__ = [
     "noisy",
     "parse",
     "protocol",
+    "quantised_sizes",
     "ranks",
     "read_perturbation",
     "register",
@@ -123,8 +133,10 @@ __all__ = [
     "render_store",
     "save",
     "scream",
+    "solve",
     "split",
     "store_file",
     "stream_names",
     "unit_factors",
+    "votes",
 ]

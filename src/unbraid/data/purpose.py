@@ -27,6 +27,8 @@ class Purpose(IntEnum):
     """Pairs and sequences."""
     PREPARED = 6
     """What is drawn before a step: weights and noise of a player that begins anew."""
+    MATRICES = 7
+    """Matrices to reason about."""
     FOUND = 21
     """Hyperparameters of a population's first members."""
     SELECT = 22

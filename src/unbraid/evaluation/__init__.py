@@ -44,6 +44,7 @@ from unbraid.evaluation.predictions import (
     task_of,
     true_classes,
 )
+from unbraid.evaluation.reasoning import ReasoningCurve, reasoning_curve
 from unbraid.evaluation.regression import R2, factor_variances
 from unbraid.evaluation.summary import ACTIVE, Summary, SummaryMeasure, summarise
 from unbraid.evaluation.titles import title
@@ -70,6 +71,7 @@ __all__ = [
     "Measure",
     "Measured",
     "Predictions",
+    "ReasoningCurve",
     "Row",
     "Scores",
     "SharedMeasure",
@@ -103,6 +105,7 @@ __all__ = [
     "read_measures",
     "read_rows",
     "read_share",
+    "reasoning_curve",
     "register",
     "representations_of",
     "rows_to_json",

@@ -13,6 +13,7 @@ from unbraid.metrics._source import allowed_metrics, has_no_factors, impossible_
 from unbraid.metrics._tensors import adapted
 from unbraid.metrics._titles import title_of
 from unbraid.metrics.beta_vae import beta_vae
+from unbraid.metrics.block_r2 import block_r2
 from unbraid.metrics.correlation import (
     gaussian_total_correlation,
     pairwise_mutual_information,
@@ -23,6 +24,7 @@ from unbraid.metrics.dci_es import dci_es
 from unbraid.metrics.dcimig import dcimig
 from unbraid.metrics.disentanglement_score import disentanglement_score
 from unbraid.metrics.downstream import downstream
+from unbraid.metrics.edi import edi
 from unbraid.metrics.explicitness import explicitness
 from unbraid.metrics.factor_vae import factor_vae
 from unbraid.metrics.infomec import infomec
@@ -33,11 +35,14 @@ from unbraid.metrics.med import med
 from unbraid.metrics.mig import mig
 from unbraid.metrics.mig_sup import mig_sup
 from unbraid.metrics.modularity import modularity
+from unbraid.metrics.pida import pida
 from unbraid.metrics.r2 import r2
 from unbraid.metrics.reduced import reduced
 from unbraid.metrics.sap import sap
+from unbraid.metrics.shd import shd
 from unbraid.metrics.strong import strong
 from unbraid.metrics.support import support
+from unbraid.metrics.tmex import tmex
 from unbraid.metrics.udr import udr
 from unbraid.metrics.unfairness import unfairness
 from unbraid.metrics.unified import AGGREGATIONS, MATRICES, unified
@@ -61,12 +66,14 @@ __all__ = [
     "adapted",
     "allowed_metrics",
     "beta_vae",
+    "block_r2",
     "counting_bias",
     "dci",
     "dci_es",
     "dcimig",
     "disentanglement_score",
     "downstream",
+    "edi",
     "encoder_of",
     "entanglement_of",
     "evaluate",
@@ -90,6 +97,7 @@ __all__ = [
     "number_of",
     "number_to_json",
     "pairwise_mutual_information",
+    "pida",
     "preset_named",
     "r2",
     "reduced",
@@ -97,9 +105,11 @@ __all__ = [
     "sap",
     "score_codes",
     "scored_by",
+    "shd",
     "strong",
     "support",
     "title_of",
+    "tmex",
     "udr",
     "unfairness",
     "unified",

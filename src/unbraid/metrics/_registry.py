@@ -88,7 +88,7 @@ _ORDER = (
     *("beta_vae", "factor_vae", "mig", "dci", "sap", "modularity", "explicitness", "irs", "mcc"),
     *("disentanglement_score", "infomec", "dci_es", "mig_sup", "jemmig", "dcimig", "r2"),
     *("gaussian_total_correlation", "wasserstein_correlation", "pairwise_mutual_information", "downstream"),
-    *("unified", "med", "support", "reduced", "strong", "unfairness", "udr"),
+    *("unified", "med", "edi", "support", "reduced", "block_r2", "tmex", "strong", "unfairness", "pida", "udr"),
 )
 METRICS: Registry[Metric] = Registry("metric", first=_ORDER)
 """All scores by name, in the order of tables: those of the published studies first, those of one's own last."""

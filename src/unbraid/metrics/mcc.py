@@ -11,7 +11,7 @@ from unbraid.metrics._kinds import correlations, perfect_code
 from unbraid.metrics._registry import UNIT, register
 from unbraid.metrics._score import Score, check_arrays, check_kinds, check_seed
 
-__all__ = ["mcc"]
+__all__ = ["match_codes", "mcc"]
 
 
 @register("mcc", range=UNIT, title="MCC", about="mean correlation of factors with their matched codes", measured=True)
@@ -38,12 +38,12 @@ def mcc(
         raise unknown_name("method", method, ("spearman", "pearson"))
     known = check_kinds(kinds, factors)
     table = correlations(codes, factors, known, rank=method == "spearman")  # [d, K]
-    matched, per_factor = _match(table)
+    matched, per_factor = match_codes(table)
     ideal = correlations(perfect_code(factors, known), factors, known, rank=method == "spearman")
     return Score(
         "mcc",
         float(per_factor.mean()),
-        float(_match(ideal)[1].mean()),
+        float(match_codes(ideal)[1].mean()),
         {"per_factor": per_factor, "code_of_factor": matched, "correlations": table},
         {
             "method": method,
@@ -54,8 +54,11 @@ def mcc(
     )
 
 
-def _match(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The code of each factor (-1 if none is left) and their correlation."""
+def match_codes(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The code of each factor by the best one-to-one assignment of a matrix ``[d, K]``, and their entries.
+
+    A factor for which no code is left has -1, and 0.
+    """
     from scipy.optimize import linear_sum_assignment
 
     rows, columns = linear_sum_assignment(table, maximize=True)

@@ -12,7 +12,7 @@ from unbraid.metrics._kinds import standardize, targets
 from unbraid.metrics._registry import register
 from unbraid.metrics._score import Sample, Score, check_arrays, check_kinds, check_seed, split
 
-__all__ = ["r2"]
+__all__ = ["r2", "shares_explained"]
 
 Reader = Literal["linear", "neighbours"]
 NEIGHBOURS = 10
@@ -65,9 +65,13 @@ def _explained(
     wanted, truth = (
         [targets(part[1][:, k], kind, values[k]) for k, kind in enumerate(kinds)] for part in (train, test)
     )
-    guessed = guess(train[0], np.hstack(wanted), test[0])
+    return shares_explained(guess(train[0], np.hstack(wanted), test[0]), truth)
+
+
+def shares_explained(guessed: np.ndarray, truth: Sequence[np.ndarray]) -> np.ndarray:
+    """R² of each target, which may have several columns; those of all of them stand side by side in ``guessed``."""
     ends = np.cumsum([columns.shape[1] for columns in truth])
-    per_factor = np.empty(len(kinds))
+    per_factor = np.empty(len(truth))
     for k, (columns, predicted) in enumerate(zip(truth, np.split(guessed, ends[:-1], axis=1), strict=True)):
         total = ((columns - columns.mean(axis=0)) ** 2).sum()
         per_factor[k] = 1 - ((columns - predicted) ** 2).sum() / total if total > 0 else 0.0

@@ -18,7 +18,7 @@ from unbraid.nets.explain import (
 )
 from unbraid.nets.flow import Coupling, Flow, FlowCodes, FlowModel, InvertibleLinear, coupling_flow
 from unbraid.nets.full_gaussian import FullGaussian, full_heads
-from unbraid.nets.initialise import glorot, kaiming
+from unbraid.nets.initialise import glorot, kaiming, seeded
 from unbraid.nets.layers import Convs
 from unbraid.nets.light import light
 from unbraid.nets.likelihood import Bernoulli, GaussianPixels, Likelihood, likelihood, likelihoods, register_likelihood
@@ -30,12 +30,14 @@ from unbraid.nets.posterior import Gaussian
 from unbraid.nets.predictors import Predictor, build_predictor
 from unbraid.nets.projection import clip_l2_ball, clip_linf, project_l2
 from unbraid.nets.quantise import Codebooks, CodeNorm, distinct_values, on_grid, straight_through
+from unbraid.nets.reasoner import Reasoner
 from unbraid.nets.registry import Shape, build, get, names, register
 from unbraid.nets.released_abs import load_released_abs
 from unbraid.nets.slow import slow
 from unbraid.nets.stacked import Stacked, can_stack
 from unbraid.nets.stride2 import fast_kernels
 from unbraid.nets.total_correlation import pairwise_total_correlation
+from unbraid.nets.wren import WReN
 from unbraid.problem import Problem
 from unbraid.registry import import_modules
 
@@ -67,9 +69,11 @@ __all__ = [
     "PairComparison",
     "Predictor",
     "Problem",
+    "Reasoner",
     "Search",
     "Shape",
     "Stacked",
+    "WReN",
     "bijections",
     "build",
     "build_predictor",
@@ -106,6 +110,7 @@ __all__ = [
     "project_l2",
     "register",
     "register_likelihood",
+    "seeded",
     "slow",
     "straight_through",
 ]

@@ -50,6 +50,7 @@ from unbraid.objectives.pcl import PCL, derangement
 from unbraid.objectives.pm_vae import PMVAE
 from unbraid.objectives.predictor import PredictorObjective
 from unbraid.objectives.quantised import FSQ, QLAE, QuantisedObjective
+from unbraid.objectives.reasoning import Reasoning
 from unbraid.objectives.regressor import Regressor
 from unbraid.objectives.slow_flow import SlowFlow
 from unbraid.objectives.slow_vae import GaussianSlowVAE, SlowVAE, transition_terms
@@ -106,6 +107,7 @@ __all__ = [
     "PredictorObjective",
     "Problem",
     "QuantisedObjective",
+    "Reasoning",
     "Regressor",
     "S2BetaTCVAE",
     "S2BetaVAE",

@@ -27,6 +27,7 @@ __all__ = [
     "read_step",
     "same_part",
     "save_checkpoint",
+    "without_optimizers",
 ]
 
 MODEL, OPTIMIZER = "model/", "optimizer/"
@@ -62,6 +63,13 @@ def save_checkpoint(path: Path, model: nn.Module, optimizers: dict[str, Optimize
     # In the order of the loop, which is that of the history's columns.
     header = {"state": json.dumps({"loop": state, "groups": groups})}
     write_bytes(path, save(stored, metadata=header))
+
+
+def without_optimizers(path: Path) -> bytes:
+    """A checkpoint with the weights alone, a third of it for Adam: it can be opened, but not be trained on."""
+    stored, header = _read(path, MODEL)
+    tensors = {MODEL + name: value.contiguous() for name, value in stored.items()}
+    return bytes(save(tensors, metadata={"state": json.dumps({"loop": header["loop"], "groups": {}})}))
 
 
 def load_model(path: Path, model: nn.Module, *, but: Sequence[str] = ()) -> None:
@@ -170,6 +178,11 @@ def load_training(
     """
     load_model(path, model, but=but)
     stored, header = _read(path, OPTIMIZER)
+    if optimizers and not header["groups"]:
+        raise UsageError(
+            f"{path} holds weights without the memory of their optimisers and cannot be trained on; begin another run "
+            "from them: --start RUN --parts NAME (for an autoencoder encoder,decoder)"
+        )
     left = {weights for name, weights in model.named_parameters() if name.startswith(tuple(f"{part}." for part in but))}
     for player, optimizer in optimizers.items():
         parameters = [p for group in optimizer.param_groups for p in group["params"]]

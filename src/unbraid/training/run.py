@@ -60,6 +60,7 @@ _RECORD = {
     "start?": dict | None,
     "budget?": {"steps": int | None, "minutes": int | float | None},
     "arithmetic?": {"precision?": str},
+    "tracking?": dict,
 }
 
 
@@ -79,6 +80,8 @@ def read_info(folder: Path) -> dict[str, Any]:
         check_form(data["recipe"], {"name": str, "options": dict}, path, "data.recipe")
     if start is not None:
         check_form(start, {"path": str, "step": int, "checkpoint": str, "parts": [str]}, path, "start")
+    for name, entry in info.get("tracking", {}).items():
+        check_form(entry, {"id": str, "step": int, "files?": dict}, path, f"tracking.{name}")
     shape = data["shape"]
     if len(shape) not in (1, 3) or min(shape) < 1 or prod(shape) > 1 << 28:
         raise UsageError(f"{path}: data.shape is {shape}, expected the shape of an image; was it edited?")
@@ -96,7 +99,11 @@ class Run:
 
     @classmethod
     def open(cls, path: str | Path, *, device: str = "auto") -> Run:
-        """Open a run folder."""
+        """Open a run folder, or a trained run by its name in the zoo: ``zoo:NAME``."""
+        if str(path).startswith("zoo:"):
+            from unbraid.training.zoo import fetch_run  # which reads run folders, too
+
+            path = fetch_run(str(path))
         folder = user_path(path, "run folder")
         if not (folder / INFO).exists():
             near = sorted(str(found.parent) for found in folder.parent.glob(f"*/{INFO}"))[:8]
@@ -342,5 +349,5 @@ def _rows_of(given: np.ndarray, name: str) -> np.ndarray:
 
 
 def open_run(path: str | Path, *, device: str = "auto") -> Run:
-    """Open a run folder: ``open_run("runs/first").encode(images)``."""
+    """Open a run folder, ``open_run("runs/first").encode(images)``, or a trained one by its name: ``zoo:NAME``."""
     return Run.open(path, device=device)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from unbraid.training.loop import Diverged, Hook, Loop, run_hooks, stop_requests
 from unbraid.training.records import Records
 from unbraid.training.run import CHECKPOINT, INFO
 from unbraid.training.start import Start
+from unbraid.training.tracking import Feed, Rows, Tracker
 
 __all__ = ["Session", "open_session"]
 
@@ -43,7 +44,7 @@ def open_session(
     checkpoint_seconds: float = 30.0,
     hooks: Sequence[Hook] = (),
     stream: Stream | None = None,
-    board: Callable[..., Any] | None = None,
+    trackers: Mapping[str, Tracker] | None = None,
     fresh: bool = False,
     start: Start | None = None,
 ) -> Iterator[Session]:
@@ -71,7 +72,7 @@ def open_session(
             info["start"] = start.give_to(loop)
         if fresh:
             clear(folder)  # only now that nothing asked for has turned out to be impossible
-        session = Session(folder, info, loop, hooks, log_every, checkpoint_seconds, board)
+        session = Session(folder, info, loop, hooks, log_every, checkpoint_seconds, trackers or {})
         with contextlib.closing(session):
             yield session
 
@@ -104,7 +105,7 @@ class Session:
         hooks: Sequence[Hook],
         log_every: int,
         checkpoint_seconds: float,
-        board: Callable[..., Any] | None,
+        trackers: Mapping[str, Tracker],
     ) -> None:
         self.folder, self.info, self.loop, self.hooks = folder, info, loop, hooks
         self.log_every, self.checkpoint_seconds = log_every, checkpoint_seconds
@@ -119,9 +120,10 @@ class Session:
             # Before any other file: a folder with run files but without this one would be refused the next time.
             write_json(folder / INFO, info)
         self.saved_step, self.saved_at, self.saved = loop.step, time.monotonic(), bool(state)
-        writer = None if board is None else board(str(folder / "tensorboard"), purge_step=loop.step)
+        self.status = "running"
         with understood(folder / CHECKPOINT, "let --fresh start the run anew"):
-            self.records = Records(folder, state, writer)
+            self.records = Records(folder, state)
+        self.feeds = [Feed(name, tracker, folder, info) for name, tracker in trackers.items()]
 
     @property
     def seconds(self) -> float:
@@ -138,6 +140,7 @@ class Session:
             stop = stack.enter_context(stop_requests())
             stack.enter_context(self.explained())
             self.info.pop("stack", None)  # from now on it trains alone
+            self._track()
             if not (self.folder / CHECKPOINT).exists():
                 self.save("running")
             if not self._spent(steps, budget):
@@ -162,15 +165,17 @@ class Session:
         self.note(budget={"steps": steps, "minutes": None if seconds is None else round(seconds / 60, 3)})
 
     def close(self) -> None:
-        """Close the tables."""
+        """Close the tables and let trackers go."""
         self.records.close()
+        for feed in self.feeds:
+            feed.finish(self.status)
 
     def log(self) -> None:
         """Write the rows that are due after this step."""
         loop = self.loop
         if loop.step % self.log_every == 0:
             self.records.add(loop.step, loop.means.take())
-        self.records.add_evaluations(loop.step, run_hooks(self.hooks, loop))
+        self.records.add_evaluations(run_hooks(self.hooks, loop))
 
     def save(self, status: str) -> None:
         """Make everything up to this step survive."""
@@ -178,12 +183,14 @@ class Session:
         state = {**self.loop.state(), "tables": self.records.flush()}
         save_checkpoint(self.folder / CHECKPOINT, self.loop.model, self.loop.optimizers, state)
         self.saved, self.saved_step = True, self.loop.step
+        new = [feed.take() for feed in self.feeds]
         if status == "finished" and self.loop.means.counts:
             # Beyond what the checkpoint remembers: a run that goes on cuts this row off and writes the whole one.
             self.records.history.append({"step": self.loop.step, **self.loop.means.current()})
         self.info |= {"status": status, "step": self.loop.step, "seconds": round(self.seconds, 3)}
         write_json(self.folder / INFO, self.info)
-        self.saved_at = time.monotonic()
+        self._send(new)
+        self.saved_at, self.status = time.monotonic(), status
 
     def note(self, **facts: Any) -> None:
         """Write something down in ``run.json``, now."""
@@ -197,6 +204,7 @@ class Session:
             yield
         except Diverged as error:
             failed = {"status": "failed", "error": str(error), "seconds": round(self.seconds, 3)}
+            self.status = "failed"
             write_json(self.folder / INFO, {**self.info, **failed})
             raise
         except OSError as error:
@@ -205,6 +213,20 @@ class Session:
                 f"{cannot_write(error, self.folder)} at step {self.loop.step}. {safe}: make room and give the same "
                 "command again"
             ) from error
+
+    def _track(self) -> None:
+        """Let trackers begin, and write down at once what they know the run by."""
+        for feed in self.feeds:
+            feed.start()
+        if self.feeds:
+            write_json(self.folder / INFO, self.info)
+
+    def _send(self, new: Sequence[Rows]) -> None:
+        """Send what the record says was sent; where a tracker failed the record must not say so."""
+        for feed, rows in zip(self.feeds, new, strict=True):
+            feed.send(rows)
+            if rows and not feed.alive:
+                write_json(self.folder / INFO, self.info)
 
     def _spent(self, steps: int | None, budget: float | None) -> bool:
         return (steps is not None and self.loop.step >= steps) or (budget is not None and self.seconds >= budget)

@@ -20,10 +20,10 @@ from unbraid.training import numerics
 from unbraid.training.amounts import check_amounts, check_batch
 from unbraid.training.folder import identity
 from unbraid.training.loop import Hook
-from unbraid.training.records import board_class
 from unbraid.training.run import Run
 from unbraid.training.session import open_session
 from unbraid.training.start import Start
+from unbraid.training.tracking import Tracker, named_trackers
 
 __all__ = ["train"]
 
@@ -48,7 +48,7 @@ def train(
     progress: ProgressKind = "auto",
     hooks: Sequence[Hook] = (),
     stream: Stream | None = None,
-    tensorboard: bool = False,
+    track: str | Tracker | Sequence[str | Tracker] = (),
     fresh: bool = False,
     start: str | Path | None = None,
     parts: Sequence[str] = (),
@@ -66,6 +66,7 @@ def train(
     ``start`` is another run's folder to begin from: its weights, optimiser state and step count (which is part of the
     budget), but the hyperparameters given here. With ``parts``, as in ``("encoder",)``, only the weights of these
     sub-modules are taken, and optimiser and step are fresh. Once there is a checkpoint nothing is taken from ``start``.
+    ``track`` names trackers that are told of it, too: ``"tensorboard"``, ``"wandb"``, ``"mlflow"``, ``"mine.py:Mine"``.
     """
     objective = _objective(objective, hyperparameters)
     dataset = load(data) if isinstance(data, str) else data
@@ -85,7 +86,7 @@ def train(
         else _usual_folder(objective, dataset, seed, batch_size, log_every, stream)
     )
     numerics.setup(threads=threads)
-    board = board_class() if tensorboard else None
+    trackers = named_trackers(track)
     with open_session(
         objective,
         dataset,
@@ -99,7 +100,7 @@ def train(
         checkpoint_seconds=checkpoint_seconds,
         hooks=hooks,
         stream=stream,
-        board=board,
+        trackers=trackers,
         fresh=fresh,
         start=Start.of(start, parts),
     ) as session:

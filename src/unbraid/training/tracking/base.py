@@ -1,0 +1,136 @@
+"""What a tracker is, and how one is named."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from unbraid.errors import UsageError
+from unbraid.plugins import import_file
+from unbraid.registry import Registry, summary
+
+__all__ = ["Asked", "Tracker", "about", "flat_scores", "named_trackers", "names", "register", "settings_of"]
+
+
+class Tracker:
+    """Where the numbers of a run are shown beside its folder. All but ``start`` may be left as they are.
+
+    What it raises costs training one warning and nothing else; it is not asked again. Every row is sent once.
+    """
+
+    def start(self, folder: Path, record: Mapping[str, Any], before: str | None) -> str:
+        """Begin, or go on with what an earlier process began as ``before``; returns the id to go on with.
+
+        ``folder`` is the run's, ``record`` what its ``run.json`` holds.
+        """
+        raise NotImplementedError
+
+    def log(self, step: int, scalars: Mapping[str, float]) -> None:
+        """The numbers of a step: a row of the history, and what hooks measured. Steps rise."""
+
+    def picture(self, name: str, file: Path) -> None:
+        """A picture from the run's folder."""
+
+    def scores(self, table: Sequence[Mapping[str, Any]], step: int) -> None:
+        """What was measured of the run after ``step`` steps: rows with measure, score, value and condition."""
+
+    def finish(self, status: str) -> None:
+        """No more for now: the run is ``finished``, ``stopped`` or ``failed``."""
+
+
+_TRACKERS: Registry[type[Tracker]] = Registry(
+    "tracker", "An own one is named by its file and class: FILE.py:NAME", first=("tensorboard", "wandb", "mlflow")
+)
+_METHODS = ("start", "log", "picture", "scores", "finish")
+Asked = str | Tracker | Iterable[str | Tracker]
+
+
+def register(name: str) -> Callable[[type[Tracker]], type[Tracker]]:
+    """Decorator: make a tracker known by a name. Its constructor imports what it needs and says what is missing."""
+    return _TRACKERS.register(name)
+
+
+def names() -> list[str]:
+    """All names."""
+    return list(_TRACKERS)
+
+
+def about(name: str) -> str:
+    """What a tracker does, in one line."""
+    return summary(_TRACKERS[name])
+
+
+def named_trackers(asked: Asked) -> dict[str, Tracker]:
+    """Trackers by the names that ``run.json`` knows them by; what one of them lacks is told now.
+
+    Names are separated by commas; ``FILE.py:NAME`` is a class of one's own with the methods of :class:`Tracker`.
+    """
+    found: dict[str, Tracker] = {}
+    for one in [asked] if isinstance(asked, Tracker) else asked.split(",") if isinstance(asked, str) else asked:
+        if isinstance(one, Tracker):
+            found[type(one).__name__] = one
+        elif one.strip():
+            file, colon, name = one.strip().rpartition(":")
+            own = colon and file.endswith(".py")
+            found[f"{Path(file).name}:{name}" if own else one.strip()] = (
+                _own(Path(file), name) if own else _TRACKERS[one.strip()]()
+            )
+    return found
+
+
+def _own(file: Path, name: str) -> Tracker:
+    import_file(file)
+    made = getattr(sys.modules[file.stem], name, None)
+    if not callable(made):
+        raise UsageError(f"tracker {file}:{name}: the file has no class {name!r}")
+    tracker = made()
+    missing = [method for method in _METHODS if not callable(getattr(tracker, method, None))]
+    if missing:
+        raise UsageError(
+            f"tracker {file}:{name} has no method {missing[0]!r}, expected {', '.join(_METHODS)}; "
+            "class Mine(unbraid.training.tracking.Tracker) inherits what it does not need"
+        )
+    return tracker
+
+
+def settings_of(record: Mapping[str, Any]) -> dict[str, str | int | float | bool]:
+    """The settings of a run as plain values by dotted names: what a tracker may tell others.
+
+    Neither the command nor where anything lies on this machine is among them.
+
+    >>> settings_of({"objective": {"name": "vae", "options": {"beta": 2.0}}, "seed": 1, "command": ["--key", "x"]})
+    {'objective': 'vae', 'beta': 2.0, 'seed': 1}
+    """
+    objective, data = record.get("objective", {}), record.get("data", {})
+    found = {
+        "objective": objective.get("name"),
+        **objective.get("options", {}),
+        "data": Path(data["name"]).name if "name" in data else None,
+        **{f"data.{key}": data.get(key) for key in ("images", "shape", "fingerprint")},
+        **{key: record.get(key) for key in ("seed", "batch_size", "log_every")},
+        **{f"versions.{key}": value for key, value in record.get("versions", {}).items()},
+        **{f"arithmetic.{key}": value for key, value in record.get("arithmetic", {}).items()},
+    }
+    return {
+        key: value if isinstance(value, str | int | float | bool) else str(value)
+        for key, value in found.items()
+        if value is not None
+    }
+
+
+def flat_scores(table: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """Scores by names that every tracker takes: measure, score, and the condition where there is one.
+
+    >>> row = {"measure": "corruptions", "score": "accuracy", "value": 0.5, "condition": {"name": "fog", "severity": 3}}
+    >>> flat_scores([row])
+    {'corruptions/accuracy/name fog severity 3': 0.5}
+    """
+    found = {}
+    for row in table:
+        condition = " ".join(f"{key} {value}" for key, value in row["condition"].items())
+        name = "/".join(filter(None, (row["measure"], row["score"], condition)))
+        found[re.sub(r"[^\w/.\- ]", "-", name)] = float(row["value"])
+    return found

@@ -1,0 +1,52 @@
+"""TensorBoard."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from unbraid.errors import UsageError
+from unbraid.training.tracking.base import Tracker, flat_scores, register, settings_of
+
+__all__ = ["FOLDER", "TensorBoard"]
+
+FOLDER = "tensorboard"
+
+
+@register("tensorboard")
+class TensorBoard(Tracker):
+    """Event files in ``tensorboard/`` of the run folder; ``tensorboard --logdir runs`` shows those of all runs."""
+
+    def __init__(self) -> None:
+        try:
+            from torch.utils.tensorboard import SummaryWriter
+        except ImportError as error:
+            raise UsageError("TensorBoard is not installed: pip install 'unbraid[tensorboard]'") from error
+        self._make = SummaryWriter
+
+    def start(self, folder: Path, record: Mapping[str, Any], before: str | None) -> str:
+        self.writer = self._make(str(folder / FOLDER))
+        if before is None:
+            lines = [f"| {name} | {value} |" for name, value in settings_of(record).items()]
+            self.writer.add_text("settings", "\n".join(["| setting | value |", "|---|---|", *lines]))
+        return FOLDER
+
+    def log(self, step: int, scalars: Mapping[str, float]) -> None:
+        for name, value in scalars.items():
+            self.writer.add_scalar(name, value, step)
+        self.writer.flush()  # what counts as sent must survive a kill
+
+    def picture(self, name: str, file: Path) -> None:
+        import numpy as np
+        from PIL import Image
+
+        with Image.open(file) as image:
+            self.writer.add_image(name, np.asarray(image.convert("RGB")), dataformats="HWC")
+
+    def scores(self, table: Sequence[Mapping[str, Any]], step: int) -> None:
+        for name, value in flat_scores(table).items():
+            self.writer.add_scalar(f"scores/{name}", value, step)
+
+    def finish(self, status: str) -> None:
+        self.writer.close()

@@ -1,0 +1,95 @@
+"""Archives of runs: fetched, checked, and unpacked as a whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from unbraid.data.files import fetch, home, verify
+from unbraid.errors import UsageError
+from unbraid.files import make_folders, write_bytes
+from unbraid.paths import check_path
+from unbraid.progress import Progress
+from unbraid.reading import open_zip, take
+from unbraid.training.run import CHECKPOINT, EVALUATIONS, HISTORY, INFO
+from unbraid.training.zoo.catalogue import Entry, entry
+
+__all__ = ["MEMBERS", "fetch_run", "unpack"]
+
+MEMBERS = (INFO, CHECKPOINT, HISTORY, EVALUATIONS)
+"""All that an archive may hold: JSON, tensors and tables, by their plain names. None of them can hold code."""
+_LARGEST = 1 << 30
+
+
+def fetch_run(name: str, out: Path | None = None, *, quiet: bool = True) -> Path:
+    """The folder of a run of the zoo, checked and unpacked when it is first asked for.
+
+    It lies under the data root (``UNBRAID_DATA``), or where ``out`` says.
+    """
+    found = entry(name)
+    folder = home("zoo") / f"{found.name}-{found.sha256[:12]}" if out is None else check_path(out, "out")
+    if out is None and (folder / INFO).exists():
+        return folder
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UsageError(f"{folder} is there already; choose another folder (--out)")
+    with _archive(found, quiet=quiet) as archive:
+        unpack(archive, folder)
+    return folder
+
+
+@contextmanager
+def _archive(found: Entry, *, quiet: bool) -> Iterator[Path]:
+    """The checked archive of a run; one that had to be downloaded is removed afterwards."""
+    if found.file is not None:
+        if not found.file.is_file():
+            raise UsageError(f"the archive of {found.name!r} is not where its catalogue says: {found.file}")
+        verify(found.file, sha256=found.sha256, size=found.size)
+        yield found.file
+        return
+    assert found.url is not None
+    path = home("zoo") / f"{found.name}-{found.sha256[:12]}.zip"
+    with Progress(path.name, unit="bytes", kind="none" if quiet else "auto") as display:
+
+        def tell(done: int, total: int | None) -> None:
+            display.update(done, total=total)
+
+        fetch(found.url, path, sha256=found.sha256, size=found.size, progress=tell)
+    try:
+        yield path
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def unpack(archive: Path, folder: Path) -> None:
+    """Unpack a run's archive into a folder that is not there yet; it gets its name only when it is whole.
+
+    Refused are archives that hold anything but the files of a run: no other names, no folders, no paths out of it.
+    """
+    part = folder.with_name(f".{folder.name}.{os.getpid()}.part")
+    shutil.rmtree(part, ignore_errors=True)
+    try:
+        with open_zip(archive, "get it anew") as file:
+            infos = file.infolist()
+            names = [info.filename for info in infos]
+            for info in infos:
+                if info.filename not in MEMBERS or names.count(info.filename) > 1:
+                    raise UsageError(
+                        f"{archive} holds {info.filename!r}, expected only {', '.join(MEMBERS)}, each once; "
+                        "nothing was unpacked"
+                    )
+                if info.file_size > _LARGEST:
+                    raise UsageError(f"{archive}: {info.filename} would have {info.file_size:,} bytes; it is no run's")
+            if missing := {INFO, CHECKPOINT} - set(names):
+                raise UsageError(f"{archive} is no run: it has no {min(missing)}")
+            make_folders(part)
+            for info in infos:
+                with file.open(info) as member:
+                    write_bytes(part / info.filename, take(member, info.file_size))
+        if folder.is_dir():
+            folder.rmdir()  # an empty one that was made for it
+        part.rename(folder)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
