@@ -1,6 +1,7 @@
 """Networks: encoders, decoders, what their outputs mean. Plain modules without training logic."""
 
 from unbraid.nets import bijections, predictors
+from unbraid.nets.additive import Additive, additive, block_sizes, check_additive, shuffled_blocks
 from unbraid.nets.autoencoder import Autoencoder
 from unbraid.nets.class_vaes import ClassVAEs
 from unbraid.nets.comparison import PairClassifier, PairComparison
@@ -31,6 +32,7 @@ from unbraid.nets.predictors import Predictor, build_predictor
 from unbraid.nets.projection import clip_l2_ball, clip_linf, project_l2
 from unbraid.nets.registry import Shape, build, get, names, register
 from unbraid.nets.released_abs import load_released_abs
+from unbraid.nets.rendering import Renderer, nearest_sum
 from unbraid.nets.slow import slow
 from unbraid.nets.stacked import Stacked, can_stack
 from unbraid.nets.stride2 import fast_kernels
@@ -39,6 +41,7 @@ from unbraid.problem import Problem
 from unbraid.registry import import_modules
 
 __all__ = [
+    "Additive",
     "Autoencoder",
     "Bernoulli",
     "ClassVAEs",
@@ -64,13 +67,17 @@ __all__ = [
     "PairComparison",
     "Predictor",
     "Problem",
+    "Renderer",
     "Search",
     "Shape",
     "Stacked",
+    "additive",
     "bijections",
+    "block_sizes",
     "build",
     "build_predictor",
     "can_stack",
+    "check_additive",
     "clip_l2_ball",
     "clip_linf",
     "conv",
@@ -96,11 +103,13 @@ __all__ = [
     "misfit",
     "mlp",
     "names",
+    "nearest_sum",
     "pairwise_total_correlation",
     "predictors",
     "project_l2",
     "register",
     "register_likelihood",
+    "shuffled_blocks",
     "slow",
 ]
 

@@ -48,6 +48,7 @@ from unbraid.objectives.pcl import PCL, derangement
 from unbraid.objectives.pm_vae import PMVAE
 from unbraid.objectives.predictor import PredictorObjective
 from unbraid.objectives.regressor import Regressor
+from unbraid.objectives.renderer import RendererObjective
 from unbraid.objectives.slow_flow import SlowFlow
 from unbraid.objectives.slow_vae import GaussianSlowVAE, SlowVAE, transition_terms
 from unbraid.objectives.supervised import Supervised
@@ -97,6 +98,7 @@ __all__ = [
     "PredictorObjective",
     "Problem",
     "Regressor",
+    "RendererObjective",
     "S2BetaTCVAE",
     "S2BetaVAE",
     "S2FactorVAE",
