@@ -85,7 +85,7 @@ class Renderer(nn.Module):
         return 2 * values / last.clamp_min(1) - 1
 
     def _pictures(self) -> list[Tensor]:
-        """Of each block, the picture ``[points, pixels]`` of every combination of its factors; kept until weights move."""
+        """Pictures ``[points, pixels]`` of every combination of the factors of each block, kept until weights move."""
         weights = [*self.decoder.parameters(), *self.decoder.buffers()]
         state = [(weight.data_ptr(), weight._version) for weight in weights]
         if self._drawn is None or self._drawn[0] != state:

@@ -9,7 +9,7 @@ import numpy as np
 
 from unbraid.data.dataset import Card, FactorDataset
 from unbraid.data.registry import register
-from unbraid.data.space import FactorSpace, check_index
+from unbraid.data.space import FactorSpace, Kind, check_index
 from unbraid.errors import unknown_name
 
 __all__ = ["TwoSprites"]
@@ -29,7 +29,8 @@ GREY = 127
 def _space(factors: dict[str, int]) -> FactorSpace:
     """The same factors of both sprites, those of the first before those of the second."""
     names = tuple(f"{sprite}_{name}" for sprite in "ab" for name in factors)
-    return FactorSpace(names, tuple(factors.values()) * 2, ("ordinal",) * len(names))
+    ordinal: Kind = "ordinal"
+    return FactorSpace(names, tuple(factors.values()) * 2, (ordinal,) * len(names))
 
 
 _SPACE, _LINE = _space({"x": PLACES, "y": PLACES, "scale": SCALES}), _space({"y": LINE})
