@@ -41,6 +41,7 @@ from unbraid.objectives.few_labels import (
 from unbraid.objectives.firevnet import FiRevNetObjective
 from unbraid.objectives.full_covariance import FullBetaVAE
 from unbraid.objectives.ice import ICE, label_entropy, reverse_gradient
+from unbraid.objectives.known_change import GVAE, MLVAE, KnownChangeObjective
 from unbraid.objectives.learned_noise import matching_eps, train_generator
 from unbraid.objectives.linear_vae import LinearVAE
 from unbraid.objectives.pairs import PairObjective, PairVAEObjective, halves, stacked
@@ -49,6 +50,7 @@ from unbraid.objectives.pm_vae import PMVAE
 from unbraid.objectives.predictor import PredictorObjective
 from unbraid.objectives.regressor import Regressor
 from unbraid.objectives.renderer import RendererObjective
+from unbraid.objectives.sharing import SharingObjective
 from unbraid.objectives.slow_flow import SlowFlow
 from unbraid.objectives.slow_vae import GaussianSlowVAE, SlowVAE, transition_terms
 from unbraid.objectives.supervised import Supervised
@@ -69,7 +71,9 @@ __all__ = [
     "AE",
     "DIPVAEI",
     "DIPVAEII",
+    "GVAE",
     "ICE",
+    "MLVAE",
     "PCL",
     "PMVAE",
     "S2DIPVAEI",
@@ -91,6 +95,7 @@ __all__ = [
     "FullBetaVAE",
     "GaussianSlowVAE",
     "Inputs",
+    "KnownChangeObjective",
     "LinearVAE",
     "Objective",
     "PairObjective",
@@ -103,6 +108,7 @@ __all__ = [
     "S2BetaVAE",
     "S2FactorVAE",
     "S2Supervised",
+    "SharingObjective",
     "SlowFlow",
     "SlowVAE",
     "Supervised",

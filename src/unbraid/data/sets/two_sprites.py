@@ -51,10 +51,10 @@ _CARD = Card(
 
 @register("two-sprites", space=_SPACE)
 class TwoSprites(FactorDataset):
-    """A square and a triangle, each in 8 x 8 places and 3 sizes, 32 x 32 pixels; they may overlap.
+    """A square and a disc of equal area, each in 8 x 8 places and 3 sizes, 32 x 32 pixels; they may overlap.
 
-    The first three factors belong to the square, the others to the triangle: two blocks. ``mode=add`` sums two images
-    of half intensity, exactly, also where the sprites overlap; with ``occlude`` the triangle is white and in front.
+    The first three factors belong to the square, the others to the disc: two blocks. ``mode=add`` sums two images
+    of half intensity, exactly, also where the sprites overlap; with ``occlude`` the disc is white and in front.
     ``line=true`` moves both up and down only, on one line, in 24 places each: 576 images.
     """
 
@@ -65,7 +65,7 @@ class TwoSprites(FactorDataset):
             raise unknown_name("mode", mode, MODES)
         self.name, self.mode, self.line = "two-sprites", mode, line
         self.space = _LINE if line else _SPACE
-        self._sprites = [_sprite(kind, line) for kind in ("square", "triangle")]
+        self._sprites = [_sprite(kind, line) for kind in ("square", "disc")]
 
     def images(self, index: np.ndarray | Sequence[int], rng: np.random.Generator | None = None) -> np.ndarray:
         positions = check_index(index, len(self))
@@ -81,11 +81,11 @@ def _sprite(kind: str, line: bool) -> np.ndarray:
     places = np.indices((1, LINE, 1) if line else (PLACES, PLACES, SCALES)).reshape(3, -1)
     across = np.full(LINE, SIZE / 2) if line else NEAR + FAR * places[0] / (PLACES - 1)
     down = NEAR + FAR * places[1] / ((LINE if line else PLACES) - 1)
-    radius = np.full(LINE, 4.5) if line else 3.5 + places[2]
+    half = np.full(LINE, 3.5) if line else 3.5 + places[2]
     centre = (np.arange(SIZE * FINE) + 0.5) / FINE
     images = np.empty((len(across), SIZE, SIZE), np.uint8)
-    for image, (x, y, r) in enumerate(zip(across, down, radius, strict=True)):
+    for image, (x, y, r) in enumerate(zip(across, down, half, strict=True)):
         u, v = centre[None, :] - x, centre[:, None] - y  # pixels right of and below the centre
-        inside = (abs(u) < r) & (abs(v) < r) if kind == "square" else (abs(v) < r) & (2 * abs(u) < v + r)
+        inside = np.maximum(abs(u), abs(v)) < r if kind == "square" else u**2 + v**2 < 4 * r**2 / np.pi
         images[image] = np.rint(GREY * inside.reshape(SIZE, FINE, SIZE, FINE).mean(axis=(1, 3)))
     return images
