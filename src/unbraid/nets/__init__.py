@@ -5,6 +5,7 @@ from unbraid.nets.additive import Additive, additive, block_sizes, check_additiv
 from unbraid.nets.autoencoder import Autoencoder
 from unbraid.nets.class_vaes import ClassVAEs
 from unbraid.nets.comparison import PairClassifier, PairComparison
+from unbraid.nets.conditional import ConditionalEncoder, VariancePrior, conditional_encoder
 from unbraid.nets.conv import ConvDecoder, ConvEncoder, conv
 from unbraid.nets.conv_bn import conv_bn
 from unbraid.nets.discriminator import discriminator
@@ -27,6 +28,7 @@ from unbraid.nets.mlp import fc, linear, mlp
 from unbraid.nets.modes import frozen, judged
 from unbraid.nets.noise import NoiseGenerator
 from unbraid.nets.noise_history import NoiseGame, NoiseHistory, NoiseRestart
+from unbraid.nets.output_space import Box, InSpace, Sphere, output_space
 from unbraid.nets.posterior import Gaussian
 from unbraid.nets.predictors import Predictor, build_predictor
 from unbraid.nets.projection import clip_l2_ball, clip_linf, project_l2
@@ -44,7 +46,9 @@ __all__ = [
     "Additive",
     "Autoencoder",
     "Bernoulli",
+    "Box",
     "ClassVAEs",
+    "ConditionalEncoder",
     "ConvDecoder",
     "ConvEncoder",
     "Convs",
@@ -57,6 +61,7 @@ __all__ = [
     "FullGaussian",
     "Gaussian",
     "GaussianPixels",
+    "InSpace",
     "InvertibleLinear",
     "Likelihood",
     "NoiseGame",
@@ -70,7 +75,9 @@ __all__ = [
     "Renderer",
     "Search",
     "Shape",
+    "Sphere",
     "Stacked",
+    "VariancePrior",
     "additive",
     "bijections",
     "block_sizes",
@@ -80,6 +87,7 @@ __all__ = [
     "check_additive",
     "clip_l2_ball",
     "clip_linf",
+    "conditional_encoder",
     "conv",
     "conv_bn",
     "coupling_flow",
@@ -104,6 +112,7 @@ __all__ = [
     "mlp",
     "names",
     "nearest_sum",
+    "output_space",
     "pairwise_total_correlation",
     "predictors",
     "project_l2",

@@ -25,6 +25,7 @@ from unbraid.objectives.beta_tcvae_sampled import (
     weighted_log_weights,
 )
 from unbraid.objectives.checks import check_not_negative, check_positive
+from unbraid.objectives.cl_ica import CLICA, contrastive_loss, dissimilarity
 from unbraid.objectives.classifier import Classifier
 from unbraid.objectives.dip_vae import DIPVAEI, DIPVAEII, DIPObjective, batch_covariance
 from unbraid.objectives.factor_vae import FactorVAE, discriminator_terms, log_ratio, permute_dims
@@ -41,6 +42,7 @@ from unbraid.objectives.few_labels import (
 from unbraid.objectives.firevnet import FiRevNetObjective
 from unbraid.objectives.full_covariance import FullBetaVAE
 from unbraid.objectives.ice import ICE, label_entropy, reverse_gradient
+from unbraid.objectives.ivae import IVAE, conditional_kl
 from unbraid.objectives.known_change import GVAE, MLVAE, KnownChangeObjective
 from unbraid.objectives.learned_noise import matching_eps, train_generator
 from unbraid.objectives.linear_vae import LinearVAE
@@ -69,10 +71,12 @@ from unbraid.registry import import_modules
 __all__ = [
     "ABILITIES",
     "AE",
+    "CLICA",
     "DIPVAEI",
     "DIPVAEII",
     "GVAE",
     "ICE",
+    "IVAE",
     "MLVAE",
     "PCL",
     "PMVAE",
@@ -122,11 +126,14 @@ __all__ = [
     "batch_total_correlation",
     "check_not_negative",
     "check_positive",
+    "conditional_kl",
+    "contrastive_loss",
     "cross_entropy",
     "decomposed_kl",
     "default_options",
     "derangement",
     "discriminator_terms",
+    "dissimilarity",
     "formula",
     "gaussian_entropy",
     "gaussian_kl",
