@@ -37,6 +37,8 @@ def runs(tmp_path_factory):
     seen = split(data, "extrapolation").train
     made = [(objectives.make(name, options), data, seed) for name, options in chosen.items() for seed in (0, 1)]
     made += [(objectives.make(name, chosen[name]), seen, seed) for name in ("regressor", "beta-vae") for seed in (0, 1)]
+    renderer, anchored = objectives.make("renderer", {"net": "mlp:width=8"}), split(data, "composition").train
+    made += [(renderer, anchored, seed) for seed in (0, 1)]
     return data, [
         unbraid.train(objective, part, steps=2, seed=seed, out=folder / str(number), progress="none")
         for number, (objective, part, seed) in enumerate(made)
@@ -56,7 +58,7 @@ def test_it_gives_numbers_of_some_run_and_the_same_when_read_again(name, runs):
     data, trained = runs
     asked = small(name)
     fitting = [run for run in trained if asked.applies(run, data)]
-    assert fitting, "none of a VAE, a classifier, a regressor, a bijection can be asked; give the test one that can"
+    assert fitting, "none of a VAE, a classifier, a regressor, a bijection, a renderer can be asked; add one that can"
     answered = 0
     pairs = list(zip(fitting[::2], fitting[1::2], strict=True))
     if isinstance(asked, GroupMeasure):

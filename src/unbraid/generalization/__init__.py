@@ -8,6 +8,7 @@ from unbraid.generalization.analyses import attribution, inside_seen, modularity
 from unbraid.generalization.baselines import BASELINES, baseline, clamp, marginals, mean_target, predict_baseline
 from unbraid.generalization.beyond import error_parts, trust_range
 from unbraid.generalization.codes import Codes
+from unbraid.generalization.composition import Composition, Recombination
 from unbraid.generalization.curves import gap_curve, gap_splits, gap_values, predicted_by_value
 from unbraid.generalization.evaluate import Answers, Asked, evaluate, predict_part
 from unbraid.generalization.facts import SplitFacts
@@ -17,6 +18,7 @@ from unbraid.generalization.predictions import Predictions, read_predictions, wr
 from unbraid.generalization.published import Cell, published, published_data, published_models
 from unbraid.generalization.readouts import READOUTS, Readout, fit_readout
 from unbraid.generalization.recipes import ESTIMATORS, RECIPES, Recipe, Selection, Training, get_recipe
+from unbraid.generalization.recombined import block_shares
 from unbraid.generalization.scores import Scores, grid_mean, grid_variance, r2, space_of, targets
 from unbraid.generalization.selection import Selected, dci_on_train, few_valued, select_by_dci
 from unbraid.generalization.trained import split_of
@@ -30,10 +32,12 @@ __all__ = [
     "Asked",
     "Cell",
     "Codes",
+    "Composition",
     "Generalization",
     "Predictions",
     "Readout",
     "Recipe",
+    "Recombination",
     "Scores",
     "Selected",
     "Selection",
@@ -41,6 +45,7 @@ __all__ = [
     "Training",
     "attribution",
     "baseline",
+    "block_shares",
     "clamp",
     "dci_on_train",
     "error_parts",

@@ -1,9 +1,11 @@
 """Networks: encoders, decoders, what their outputs mean. Plain modules without training logic."""
 
 from unbraid.nets import bijections, predictors
+from unbraid.nets.additive import Additive, additive, block_sizes, check_additive, shuffled_blocks
 from unbraid.nets.autoencoder import Autoencoder
 from unbraid.nets.class_vaes import ClassVAEs
 from unbraid.nets.comparison import PairClassifier, PairComparison
+from unbraid.nets.conditional import ConditionalEncoder, VariancePrior, conditional_encoder
 from unbraid.nets.conv import ConvDecoder, ConvEncoder, conv
 from unbraid.nets.conv_bn import conv_bn
 from unbraid.nets.discriminator import discriminator
@@ -26,6 +28,7 @@ from unbraid.nets.mlp import fc, linear, mlp
 from unbraid.nets.modes import frozen, judged
 from unbraid.nets.noise import NoiseGenerator
 from unbraid.nets.noise_history import NoiseGame, NoiseHistory, NoiseRestart
+from unbraid.nets.output_space import Box, InSpace, Sphere, output_space
 from unbraid.nets.posterior import Gaussian
 from unbraid.nets.predictors import Predictor, build_predictor
 from unbraid.nets.projection import clip_l2_ball, clip_linf, project_l2
@@ -33,6 +36,7 @@ from unbraid.nets.quantise import Codebooks, CodeNorm, distinct_values, on_grid,
 from unbraid.nets.reasoner import Reasoner
 from unbraid.nets.registry import Shape, build, get, names, register
 from unbraid.nets.released_abs import load_released_abs
+from unbraid.nets.rendering import Renderer, nearest_sum
 from unbraid.nets.slow import slow
 from unbraid.nets.stacked import Stacked, can_stack
 from unbraid.nets.stride2 import fast_kernels
@@ -42,11 +46,14 @@ from unbraid.problem import Problem
 from unbraid.registry import import_modules
 
 __all__ = [
+    "Additive",
     "Autoencoder",
     "Bernoulli",
+    "Box",
     "ClassVAEs",
     "CodeNorm",
     "Codebooks",
+    "ConditionalEncoder",
     "ConvDecoder",
     "ConvEncoder",
     "Convs",
@@ -59,6 +66,7 @@ __all__ = [
     "FullGaussian",
     "Gaussian",
     "GaussianPixels",
+    "InSpace",
     "InvertibleLinear",
     "Likelihood",
     "NoiseGame",
@@ -70,16 +78,23 @@ __all__ = [
     "Predictor",
     "Problem",
     "Reasoner",
+    "Renderer",
     "Search",
     "Shape",
+    "Sphere",
     "Stacked",
+    "VariancePrior",
     "WReN",
+    "additive",
     "bijections",
+    "block_sizes",
     "build",
     "build_predictor",
     "can_stack",
+    "check_additive",
     "clip_l2_ball",
     "clip_linf",
+    "conditional_encoder",
     "conv",
     "conv_bn",
     "coupling_flow",
@@ -104,13 +119,16 @@ __all__ = [
     "misfit",
     "mlp",
     "names",
+    "nearest_sum",
     "on_grid",
+    "output_space",
     "pairwise_total_correlation",
     "predictors",
     "project_l2",
     "register",
     "register_likelihood",
     "seeded",
+    "shuffled_blocks",
     "slow",
     "straight_through",
 ]

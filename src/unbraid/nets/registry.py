@@ -11,7 +11,7 @@ from unbraid.nets.initialise import seeded
 from unbraid.options import check_options, parse_name
 from unbraid.registry import Registry
 
-__all__ = ["Shape", "build", "get", "names", "register"]
+__all__ = ["Shape", "build", "build_inner", "get", "names", "register"]
 
 Shape = tuple[int, ...]
 """Height, width, channels of images; the length of vectors."""
@@ -65,12 +65,17 @@ def build(
     torch's CPU generator is seeded from it, so that torch's own default initialisation and ``nn.init`` calls in
     your own networks are reproducible too; afterwards it is put back as it was.
     """
-    name, written = parse_name(name)
-    builder = _BUILDERS[name]
-    options = check_options(f"network {name!r}", builder, written | options, given=("shape", "latents", "heads"))
     if len(shape) not in (1, 3) or min(shape) < 1:
         raise UsageError(f"shape must be (height, width, channels) or (length,), got {shape}")
     if latents < 1 or heads < 1:
         raise UsageError(f"latents and heads must be at least 1, got {latents} and {heads}")
     with seeded(generator):
-        return builder(tuple(shape), latents, heads=heads, **options)
+        return build_inner(name, tuple(shape), latents, heads=heads, **options)
+
+
+def build_inner(name: str, shape: Shape, latents: int, *, heads: int, **options: Any) -> tuple[nn.Module, nn.Module]:
+    """Networks inside others that are being built: their weights follow from the generator of the outer ones."""
+    name, written = parse_name(name)
+    builder = _BUILDERS[name]
+    options = check_options(f"network {name!r}", builder, written | options, given=("shape", "latents", "heads"))
+    return builder(shape, latents, heads=heads, **options)

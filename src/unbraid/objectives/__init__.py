@@ -26,6 +26,7 @@ from unbraid.objectives.beta_tcvae_sampled import (
     weighted_log_weights,
 )
 from unbraid.objectives.checks import check_not_negative, check_positive
+from unbraid.objectives.cl_ica import CLICA, contrastive_loss, dissimilarity
 from unbraid.objectives.classifier import Classifier
 from unbraid.objectives.dip_vae import DIPVAEI, DIPVAEII, DIPObjective, batch_covariance
 from unbraid.objectives.factor_vae import FactorVAE, discriminator_terms, log_ratio, permute_dims
@@ -43,6 +44,8 @@ from unbraid.objectives.firevnet import FiRevNetObjective
 from unbraid.objectives.full_covariance import FullBetaVAE
 from unbraid.objectives.hfs_vae import HFSTCVAE, HFSVAE
 from unbraid.objectives.ice import ICE, label_entropy, reverse_gradient
+from unbraid.objectives.ivae import IVAE, conditional_kl
+from unbraid.objectives.known_change import GVAE, MLVAE, KnownChangeObjective
 from unbraid.objectives.learned_noise import matching_eps, train_generator
 from unbraid.objectives.linear_vae import LinearVAE
 from unbraid.objectives.pairs import PairObjective, PairVAEObjective, halves, stacked
@@ -52,6 +55,8 @@ from unbraid.objectives.predictor import PredictorObjective
 from unbraid.objectives.quantised import FSQ, QLAE, QuantisedObjective
 from unbraid.objectives.reasoning import Reasoning
 from unbraid.objectives.regressor import Regressor
+from unbraid.objectives.renderer import RendererObjective
+from unbraid.objectives.sharing import SharingObjective
 from unbraid.objectives.slow_flow import SlowFlow
 from unbraid.objectives.slow_vae import GaussianSlowVAE, SlowVAE, transition_terms
 from unbraid.objectives.supervised import Supervised
@@ -71,12 +76,16 @@ from unbraid.registry import import_modules
 __all__ = [
     "ABILITIES",
     "AE",
+    "CLICA",
     "DIPVAEI",
     "DIPVAEII",
     "FSQ",
+    "GVAE",
     "HFSTCVAE",
     "HFSVAE",
     "ICE",
+    "IVAE",
+    "MLVAE",
     "PCL",
     "PMVAE",
     "QLAE",
@@ -100,6 +109,7 @@ __all__ = [
     "FullBetaVAE",
     "GaussianSlowVAE",
     "Inputs",
+    "KnownChangeObjective",
     "LinearVAE",
     "Objective",
     "PairObjective",
@@ -109,10 +119,12 @@ __all__ = [
     "QuantisedObjective",
     "Reasoning",
     "Regressor",
+    "RendererObjective",
     "S2BetaTCVAE",
     "S2BetaVAE",
     "S2FactorVAE",
     "S2Supervised",
+    "SharingObjective",
     "SlowFlow",
     "SlowVAE",
     "Supervised",
@@ -127,11 +139,14 @@ __all__ = [
     "batch_total_correlation",
     "check_not_negative",
     "check_positive",
+    "conditional_kl",
+    "contrastive_loss",
     "cross_entropy",
     "decomposed_kl",
     "default_options",
     "derangement",
     "discriminator_terms",
+    "dissimilarity",
     "formula",
     "gaussian_entropy",
     "gaussian_kl",

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Literal
 
 from unbraid.errors import UsageError
-from unbraid.objectives.base import Terms, register
-from unbraid.objectives.checks import check_not_negative
-from unbraid.objectives.pairs import PairVAEObjective, halves
+from unbraid.objectives.base import Inputs, register
+from unbraid.objectives.sharing import SharingObjective, averaged, multiplied
 from unbraid.objectives.titles import KL, NLL
 from unbraid.objectives.transition_prior import gaussian_kl
 
@@ -38,45 +37,21 @@ def shared_latents(first: Gaussian, second: Gaussian, distance: Distance = "forw
 
 
 @dataclass(frozen=True)
-class AdaObjective(PairVAEObjective):
-    """What both methods share: mean reconstruction + beta * mean KL of posteriors that share what did not change."""
+class AdaObjective(SharingObjective):
+    """What both methods share: the latents in which two posteriors are near are taken to be shared."""
 
     sweep = ("beta", (1, 2, 4, 6, 8, 16))
-    counted: ClassVar[int] = 1
 
-    beta: float = 1.0
-    """Weight of the KL divergence to the prior, after sharing."""
     distance: Distance = "forward"
     """How far apart two posteriors are: forward KL(q1 || q2), reverse KL(q2 || q1), or symmetric, their mean."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_not_negative(self, "beta")
         if self.distance not in ("forward", "reverse", "symmetric"):
             raise UsageError(f"distance must be forward, reverse or symmetric, got {self.distance!r}")
 
-    def average(self, first: Gaussian, second: Gaussian) -> Gaussian:
-        """The posterior that takes the place of both."""
-        raise UsageError(f"objective {self.name!r} does not say how to share: define average(first, second)")
-
-    def couple(self, posterior: Gaussian) -> Gaussian:
-        import torch
-
-        from unbraid.nets import Gaussian
-
-        first, second = halves(posterior)
-        shared = shared_latents(first, second, self.distance).repeat(2, 1)
-        both = self.average(first, second)
-        return Gaussian(
-            torch.where(shared, both.mean.repeat(2, 1), posterior.mean),
-            torch.where(shared, both.logvar.repeat(2, 1), posterior.logvar),
-        )
-
-    def penalty(self, posterior: Gaussian, sample: Tensor, step: int) -> Terms:
-        first, second = halves(posterior)
-        # Sharing makes both posteriors equal to the last bit, which separate ones practically never are.
-        shared = ((first.mean == second.mean) & (first.logvar == second.logvar)).sum(1, dtype=sample.dtype)
-        return Terms({"penalty": self.beta * posterior.kl().mean()}, {"shared": shared.mean()})
+    def shared(self, first: Gaussian, second: Gaussian, inputs: Inputs | None) -> Tensor:
+        return shared_latents(first, second, self.distance)
 
 
 @register("ada-gvae")
@@ -88,13 +63,7 @@ class AdaGVAE(AdaObjective):
     formula = f"{NLL} + {{beta}} · {KL}, posteriors averaged in the latents a pair shares"
 
     def average(self, first: Gaussian, second: Gaussian) -> Gaussian:
-        import torch
-
-        from unbraid.nets import Gaussian
-
-        # log of the mean variance, without leaving logarithms: a variance of exp(-100) would be lost in float32.
-        logvar = torch.logaddexp(first.logvar, second.logvar) - torch.log(first.logvar.new_tensor(2.0))
-        return Gaussian(0.5 * (first.mean + second.mean), logvar)
+        return averaged(first, second)
 
 
 @register("ada-ml-vae")
@@ -109,10 +78,4 @@ class AdaMLVAE(AdaObjective):
     formula = f"{NLL} + {{beta}} · {KL}, posteriors multiplied in the latents a pair shares"
 
     def average(self, first: Gaussian, second: Gaussian) -> Gaussian:
-        import torch
-
-        from unbraid.nets import Gaussian
-
-        weight = torch.sigmoid(second.logvar - first.logvar)  # precision of the first in the sum of both
-        logvar = torch.log(first.logvar.new_tensor(2.0)) - torch.logaddexp(-first.logvar, -second.logvar)
-        return Gaussian(weight * first.mean + (1 - weight) * second.mean, logvar)
+        return multiplied(first, second)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 from unbraid.errors import UsageError, unknown_name
 from unbraid.objectives.base import Codes, Inputs, Objective, Problem, Terms, register
 from unbraid.objectives.checks import check_count, check_not_negative, check_positive
+from unbraid.objectives.recombine import check_recombines, recombination_terms
 
 if TYPE_CHECKING:
     import torch
@@ -31,7 +32,8 @@ class AutoencoderObjective(Objective):
     latents: int = 10
     """Number of latent dimensions."""
     net: str = "conv"
-    """Encoder and decoder by name: conv (the study's), conv-bn, light, fc, mlp, slow, or an own registered pair."""
+    """Encoder and decoder by name: conv (the study's), conv-bn, light, fc, mlp, slow, additive, or an own registered
+    pair."""
     likelihood: str = "bernoulli"
     """What the decoder's output means: bernoulli (logits) or gaussian (squared errors), with options as in
     gaussian:scale=0.1 (standard deviation of a pixel) or bernoulli:subtract_entropy=true (perfect images cost 0)."""
@@ -100,6 +102,7 @@ class AutoencoderObjective(Objective):
                 f"{problem.shape[0]} numbers: they need likelihood gaussian (--likelihood gaussian)"
             )
         encoder, decoder = nets.build(self.net, problem.shape, self.latents, heads=self.heads(), generator=generator)
+        nets.check_additive(decoder, found)
         return nets.Autoencoder(encoder, decoder, problem)
 
     def optimizers(self, model: Autoencoder) -> dict[str, torch.optim.Optimizer]:
@@ -148,7 +151,27 @@ class AE(AutoencoderObjective):
 
     representations = ("mean",)
 
+    recombine: int = 0
+    """With net additive: from this step on the decoder stays as it is, and the encoder learns from images that it
+    draws of recombined codes, block by block. 0: never."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_not_negative(self, "recombine")
+        if self.recombine and self.penalties:
+            raise UsageError(
+                "recombine trains the encoder alone in the end, where penalties have no place: name only one of the two"
+            )
+
+    def build(self, problem: Problem, generator: torch.Generator) -> Autoencoder:
+        model = super().build(problem, generator)
+        if self.recombine:
+            check_recombines(model.decoder)
+        return model
+
     def loss(self, model: Autoencoder, inputs: Inputs, step: int, noise: torch.Generator) -> Terms:
+        if self.recombine and step >= self.recombine:
+            return recombination_terms(model, inputs.images, lambda codes: self.decode(model, codes), noise)
         codes = model.encoder(inputs.images)
         output = model.decoder(codes)
         return Terms({"reconstruction": self.reconstruction(output, inputs.targets).mean()}, codes=Codes(codes, codes))

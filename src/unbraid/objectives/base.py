@@ -55,6 +55,8 @@ class Inputs:
     index: Tensor | None = None
     partner_factors: Tensor | None = None
     """Factors ``[n, K]`` of the partners."""
+    changed: Tensor | None = None
+    """Which factors differ between an image and its partner, bool ``[n, K]``."""
     clean: Tensor | None = None
     """The images before augmentation; ``None`` where there was none."""
     clean_partners: Tensor | None = None

@@ -66,13 +66,13 @@ class PairVAEObjective(PairObjective, VAEObjective):
     counted: ClassVar[int] = 2
     """How many images' reconstruction losses a pair contributes: 2 is their sum, 1 their mean."""
 
-    def couple(self, posterior: Gaussian) -> Gaussian:
+    def couple(self, posterior: Gaussian, inputs: Inputs | None = None) -> Gaussian:
         """What the codes are drawn from, given the encoder's posteriors of both images."""
         return posterior
 
     def loss(self, model: Autoencoder, inputs: Inputs, step: int, noise: torch.Generator) -> Terms:
         images = stacked(inputs)
-        posterior = self.couple(self.posterior(model, images))
+        posterior = self.couple(self.posterior(model, images), inputs)
         sample = posterior.sample(generator=noise)
         output = model.decoder(sample)
         targets = images if inputs.clean is None else stacked(Inputs(inputs.clean, inputs.clean_partners))

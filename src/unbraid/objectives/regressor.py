@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from unbraid.nets import Predictor
     from unbraid.problem import Problem
 
-__all__ = ["Regressor"]
+__all__ = ["Regressor", "scaled_targets"]
 
 
 @register("regressor")
@@ -40,12 +40,7 @@ class Regressor(PredictorObjective):
 
     def targets(self, problem: Problem, inputs: Inputs) -> Tensor:
         """The factors ``[n, K]``, each scaled to [0, 1]."""
-        if inputs.factors is None or inputs.factors.shape[1] != len(problem.factor_names):
-            raise UsageError(f"objective {self.name!r} needs a stream with the factors of every image")
-        # In double precision: measured factors can be large numbers that differ by little.
-        factors = inputs.factors.double()
-        low, high = (factors.new_tensor(ends) for ends in zip(*problem.ranges, strict=True))
-        return ((factors - low) / (high - low).where(high > low, 1.0)).to(inputs.images.dtype)
+        return scaled_targets(self.name, problem, inputs)
 
     def loss(self, model: Predictor, inputs: Inputs, step: int, noise: torch.Generator) -> Terms:
         return self.regression(self.predict(model, inputs.images), model.problem, inputs)
@@ -69,3 +64,13 @@ class Regressor(PredictorObjective):
         """How far outside of [0, 1] the predicted factors lie, summed."""
         predicted = self.predict(model, images)
         return {"outside": (predicted - predicted.clamp(0, 1)).abs().sum(1)}
+
+
+def scaled_targets(name: str, problem: Problem, inputs: Inputs) -> Tensor:
+    """The factors ``[n, K]`` of a batch, each scaled to [0, 1]; ``name`` is the objective that an error tells of."""
+    if inputs.factors is None or inputs.factors.shape[1] != len(problem.factor_names):
+        raise UsageError(f"objective {name!r} needs a stream with the factors of every image")
+    # In double precision: measured factors can be large numbers that differ by little.
+    factors = inputs.factors.double()
+    low, high = (factors.new_tensor(ends) for ends in zip(*problem.ranges, strict=True))
+    return ((factors - low) / (high - low).where(high > low, 1.0)).to(inputs.images.dtype)

@@ -208,6 +208,7 @@ class Loop:
             factors=tensor(batch.factors),
             index=tensor(batch.index),
             partner_factors=tensor(batch.partner_factors),
+            changed=tensor(batch.changed),
         )
 
     def _images(self, images: Any) -> torch.Tensor:

@@ -17,7 +17,15 @@ from unbraid.data.splits.cells import cells_of
 from unbraid.data.splits.rules import Rule, read_rule
 from unbraid.data.splits.shuffled import Permutation, Window
 from unbraid.data.splits.side import Side, SplitPart
-from unbraid.data.splits.value_sets import KINDS, SYSTEMATIC, SplitKind, ValueSets, default_sets, published_sets
+from unbraid.data.splits.value_sets import (
+    KINDS,
+    SYSTEMATIC,
+    SplitKind,
+    ValueSets,
+    chosen_sets,
+    default_sets,
+    published_sets,
+)
 from unbraid.errors import UsageError, unknown_name
 
 __all__ = ["Split", "split"]
@@ -155,7 +163,9 @@ class Split:
     def _named(self, kind: SplitKind) -> tuple[Rule, bool]:
         cells, space = self.cells, self.data.space
         sets = None if space is None else published_sets(space, kind)
-        found = default_sets(cells.names, cells.sizes, cells.kinds, kind) if sets is None else sets
+        found = sets or (None if space is None else chosen_sets(space, kind))
+        if found is None:
+            found = default_sets(cells.names, cells.sizes, cells.kinds, kind)
         return Rule("train" if kind == "composition" else "test", found, cells.names, cells.sizes), sets is not None
 
     @cached_property

@@ -18,7 +18,7 @@ from unbraid.data.published_grids import MPI3D, SHAPES3D
 from unbraid.data.space import FactorSpace, Kind, SubSpace
 from unbraid.errors import UsageError
 
-__all__ = ["KINDS", "SYSTEMATIC", "SplitKind", "ValueSets", "default_sets", "published_sets"]
+__all__ = ["KINDS", "SYSTEMATIC", "SplitKind", "ValueSets", "chosen_sets", "default_sets", "published_sets"]
 
 SplitKind = Literal["random", "composition", "interpolation", "extrapolation"]
 KINDS: tuple[SplitKind, ...] = ("random", "composition", "interpolation", "extrapolation")
@@ -98,6 +98,24 @@ _PUBLISHED = (
         {"smile": (0,), "blond": (0,)},
     ),
 )
+
+
+_CHOSEN = (
+    # Two sprites: anchors in both, the lowest quarter of their places, so that the product of what was seen of each is
+    # the whole grid.
+    (("a_x", "a_y", "a_scale", "b_x", "b_y", "b_scale"), (8, 8, 3) * 2, dict.fromkeys(("a_x", "a_y", "b_x", "b_y"), 2)),
+    (("a_y", "b_y"), (24, 24), {"a_y": 6, "b_y": 6}),
+)
+"""Grids of this library and how many of the lowest values anchor their composition."""
+
+
+def chosen_sets(space: FactorSpace, kind: SplitKind) -> ValueSets | None:
+    """The sets that were chosen here for a grid that nobody published any for."""
+    if kind == "composition":
+        for names, sizes, lowest in _CHOSEN:
+            if (space.names, space.sizes) == (names, sizes):
+                return {name: tuple(range(count)) for name, count in lowest.items()}
+    return None
 
 
 def published_sets(space: FactorSpace, kind: SplitKind) -> ValueSets | None:
