@@ -1,0 +1,112 @@
+"""Train and attack analysis by synthesis and its rivals on digits and clothes, and two ablations of it.
+
+    python docs/studies/make_abs.py studies/abs          # in as many terminals as there are cores: they share the work
+    python docs/studies/make_abs.py studies/abs --plan   # the commands alone
+
+About six hours of one core: 1.6 of training, the rest attacks. Everything can be killed and goes on with the same
+command. The folders `digits`, `clothes` and `ablations` then have the reports.
+"""
+
+import argparse
+import fcntl
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+IMAGES = 100
+"""Of each test set: also what the command takes unless told."""
+NETWORKS = {"cnn": "abs-cnn", "binary-cnn": "binarised:net=abs-cnn", "substitute": "substitute"}
+RADII = {"mnist": (0.1, 0.2, 0.3), "fashion-mnist": (0.03, 0.06, 0.1)}
+"""Linf training begins with smaller radii: at once with the last it stays at chance."""
+ABS = ["--steps", "2350", "--anneal-steps", "1175"]
+"""25 epochs; published: at least 50 with the weight of the divergence falling over 50."""
+
+
+def trainings(data: str) -> Iterator[tuple[str, list[list[str]]]]:
+    """Names of runs, and the commands that make them one after another; the longest first."""
+    yield f"{data}-abs", [["abs", "--data", data, *ABS, "--out", f"{data}-abs"]]
+    yield f"{data}-linf-trained", list(_growing(data))
+    for name, net in NETWORKS.items():
+        options = ["--learning-rate", "1e-3", "--drop-at", "2000", "--batch-size", "100", "--steps", "2400"]
+        yield f"{data}-{name}", [["classifier", "--data", data, "--net", net, *options, "--out", f"{data}-{name}"]]
+
+
+def _growing(data: str) -> Iterator[list[str]]:
+    before: str | None = None
+    for radius, steps in zip(RADII[data], (1000, 2000, 12000), strict=True):
+        out = f"{data}-linf-trained" if steps == 12000 else f"{data}-linf-{steps}"
+        seen = f"adversarial:norm=linf,radius={radius},steps=10,share=1"
+        options = ["--net", "madry:width=16,hidden=256", "--learning-rate", "5e-4", "--batch-size", "50"]
+        options += ["--augment", seen, "--steps", str(steps), "--out", out]
+        options += ["--drop-at", "10000"] if steps == 12000 else []
+        yield ["classifier", "--data", data, *options, *([] if before is None else ["--start", before])]
+        before = out
+
+
+def attacks(data: str, out: str) -> list[str]:
+    """Every model of one data set, in all norms."""
+    runs = [f"{data}-{name}" for name in ("cnn", "binary-cnn", "linf-trained", "abs")]
+    told = ["--also", "binarised,neighbour", "--substitute", f"{data}-substitute", "--bounds"]
+    budget = ["--budget", "full", "--search-budget", "quick", "--images", str(IMAGES)]
+    return ["robustness", "attack", *runs, *told, *budget, "--data", f"{data}:split=test", "--out", f"../{out}"]
+
+
+ABLATIONS = {"abs-bernoulli": ["--likelihood", "bernoulli"], "abs-32": ["--latents", "32"]}
+TASKS: list[tuple[str, list[list[str]]]] = [
+    *((name, [["train", *one] for one in commands]) for name, commands in trainings("mnist")),
+    *((name, [["train", "abs", "--data", "mnist", *ABS, *o, "--out", name]]) for name, o in ABLATIONS.items()),
+    *((name, [["train", *one] for one in commands]) for name, commands in trainings("fashion-mnist")),
+]
+SHARED = [
+    attacks("mnist", "digits"),
+    attacks("fashion-mnist", "clothes"),
+    ["robustness", "attack", "mnist-abs", *ABLATIONS, *"--norms l2 --data mnist:split=test --out ../ablations".split()],
+]
+"""Attacks that several processes may carry out at once."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--plan", action="store_true", help="print the commands, do nothing")
+    asked = parser.parse_args()
+    if asked.plan:
+        for command in [one for _, commands in TASKS for one in commands] + SHARED:
+            print("unbraid", *command)
+        return
+    runs = asked.folder / "runs"
+    runs.mkdir(parents=True, exist_ok=True)
+    while not all(_done(runs, name) for name, _ in TASKS):
+        if not any(_take(runs, name, commands) for name, commands in TASKS if not _done(runs, name)):
+            time.sleep(10)  # others are at what is left
+    for command in SHARED:
+        _run(command, runs)
+
+
+def _done(runs: Path, name: str) -> bool:
+    return (runs / f"{name}.done").exists()
+
+
+def _take(runs: Path, name: str, commands: list[list[str]]) -> bool:
+    """Carry a task out unless another process does; a lock of a killed one is free."""
+    with (runs / f"{name}.lock").open("w") as held:
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        if not _done(runs, name):
+            for command in commands:
+                _run([*command, "--progress", "lines"], runs)
+            (runs / f"{name}.done").touch()
+    return True
+
+
+def _run(command: list[str], folder: Path) -> None:
+    print("unbraid", *command, flush=True)
+    subprocess.run([sys.executable, "-m", "unbraid", *command], cwd=folder, check=True)
+
+
+if __name__ == "__main__":
+    main()
