@@ -66,6 +66,7 @@ from unbraid.objectives.transition_prior import (
     log_normaliser,
 )
 from unbraid.objectives.vae import VAE, BetaVAE
+from unbraid.objectives.ws_gan import WSGAN
 from unbraid.registry import import_modules
 
 __all__ = [
@@ -83,6 +84,7 @@ __all__ = [
     "S2DIPVAEI",
     "S2DIPVAEII",
     "VAE",
+    "WSGAN",
     "AdaGVAE",
     "AdaMLVAE",
     "AdaObjective",
