@@ -41,6 +41,7 @@ from unbraid.data.stream import (
 )
 from unbraid.data.two_batches import FewLabelsStream, TwoBatchStream
 from unbraid.data.vectors import Vectors, as_floats, from_vectors
+from unbraid.data.weak_pairs import WeakPairStream
 from unbraid.data.wrapper import Subset, Wrapper
 from unbraid.data.wrappers import register_wrapper
 from unbraid.registry import import_modules
@@ -98,6 +99,7 @@ __all__ = [
     "Tracks",
     "TwoBatchStream",
     "Vectors",
+    "WeakPairStream",
     "Wrapper",
     "accepted_share",
     "as_floats",

@@ -167,8 +167,8 @@ class Composition(_OfBlocks):
     """How factors are found: encode or search."""
     each: int = 1
     """Search: training images for every combination of values of a block."""
-    readout: str = "mlp"
-    """Encode: what reads factors off codes: mlp, linear, trees."""
+    readout: str = "trees"
+    """Encode: what reads factors off codes: trees, which do with few images, mlp, linear."""
     recipe: str = "cpu"
     """Encode: how the read-out is trained: paper, cpu."""
 

@@ -41,6 +41,7 @@ from unbraid.nets.slow import slow
 from unbraid.nets.stacked import Stacked, can_stack
 from unbraid.nets.stride2 import fast_kernels
 from unbraid.nets.total_correlation import pairwise_total_correlation
+from unbraid.nets.weak_gan import WeakGAN
 from unbraid.nets.wren import WReN
 from unbraid.problem import Problem
 from unbraid.registry import import_modules
@@ -85,6 +86,7 @@ __all__ = [
     "Stacked",
     "VariancePrior",
     "WReN",
+    "WeakGAN",
     "additive",
     "bijections",
     "block_sizes",

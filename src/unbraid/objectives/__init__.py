@@ -71,6 +71,7 @@ from unbraid.objectives.transition_prior import (
 )
 from unbraid.objectives.tripod import Tripod
 from unbraid.objectives.vae import VAE, BetaVAE
+from unbraid.objectives.ws_gan import WSGAN
 from unbraid.registry import import_modules
 
 __all__ = [
@@ -92,6 +93,7 @@ __all__ = [
     "S2DIPVAEI",
     "S2DIPVAEII",
     "VAE",
+    "WSGAN",
     "AdaGVAE",
     "AdaMLVAE",
     "AdaObjective",
