@@ -23,7 +23,7 @@ batches = 50
 """
 
 SLOW = f"""\
-# An estimated six hours of one core, by blocks: methods on pairs and priors of transitions, on steps that are sparse, uniform and
+# About six hours (estimated): methods on pairs and priors of transitions, on steps that are sparse, uniform and
 # natural. Strengths as published; `slow-search` and `unbraid study choose` find each method's own.
 name = "slow"
 {_DATA}seeds = 5
@@ -58,7 +58,7 @@ learning_rate = 1e-3           # fewer, longer steps than the published 300 000 
 {_EVALUATION}"""
 
 SLOW_SEARCH = f"""\
-# An estimated three hours of one core, by blocks: which strength serves each method on pairs best? For `unbraid study choose`.
+# About three hours (estimated): which strength serves each method on pairs best? For `unbraid study choose`.
 name = "slow-search"
 {_DATA}seeds = [100, 101]             # not those of the comparison
 steps = 8000
