@@ -50,4 +50,6 @@ def output_space(name: OutputSpace, latents: int, extent: float) -> nn.Module:
     """A space by name; sides or radius begin at ``extent``."""
     if name not in get_args(OutputSpace):
         raise unknown_name("output space", name, get_args(OutputSpace))
-    return {"free": nn.Identity, "box": lambda: Box(latents, extent), "sphere": lambda: Sphere(extent)}[name]()
+    if name == "free":
+        return nn.Identity()
+    return Box(latents, extent) if name == "box" else Sphere(extent)

@@ -1,7 +1,6 @@
 """The three networks of the weakly supervised GAN (Shu et al., 2020), for images of any size."""
 
 import math
-from collections.abc import Callable
 from itertools import pairwise
 
 import torch
@@ -98,11 +97,7 @@ class WeakGAN(nn.Module):
         if len(problem.shape) != 3:
             raise UsageError(f"ws-gan draws images (height, width, channels); these data have shape {problem.shape}")
         self.problem = problem
-        made: dict[str, Callable[[], nn.Module]] = {
-            "generator": lambda: WeakGenerator(problem.shape, latents),
-            "encoder": lambda: WeakReader(problem.shape, latents),
-            "discriminator": lambda: WeakPairJudge(problem.shape, conditions, breadth),
-        }
         with seeded(generator):
-            for name, make in made.items():
-                self.add_module(name, make())
+            self.generator = WeakGenerator(problem.shape, latents)
+            self.encoder = WeakReader(problem.shape, latents)
+            self.discriminator = WeakPairJudge(problem.shape, conditions, breadth)

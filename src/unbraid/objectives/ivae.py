@@ -74,8 +74,15 @@ class IVAE(AutoencoderObjective):
         count = self.values(problem)
         model = super().build(problem, generator)
         if self.sees:
-            given = {"heads": self.heads(), "features": self.features, "generator": generator}
-            model.encoder = nets.conditional_encoder(self.net, problem.shape, self.latents, count, **given)
+            model.encoder = nets.conditional_encoder(
+                self.net,
+                problem.shape,
+                self.latents,
+                count,
+                heads=self.heads(),
+                features=self.features,
+                generator=generator,
+            )
         model.add_module("prior", nets.VariancePrior(count, self.latents, learned=self.prior == "learned"))
         return model
 
