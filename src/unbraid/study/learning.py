@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -72,7 +73,7 @@ def plot_learning(table: pl.DataFrame) -> Figure:
                 axis.set_ylim(-0.12, 1.02)
             axis.grid(color=GRID)
             axis.set_xlabel("CPU seconds")
-        row[0].set_ylabel(label(name), fontsize=7.5)
+        row[0].set_ylabel("\n".join(wrap(name, 24)), fontsize=7.5)
     figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=3)
     return figure
 
