@@ -80,3 +80,10 @@ def test_a_warning_says_when_the_truth_looks_worse_than_the_codes():
 def test_draws_of_nothing_are_refused(options):
     with pytest.raises(UsageError, match="batch must be at least 2 and batches at least 1"):
         support(np.eye(3), np.arange(3)[:, None], **options)
+
+
+def test_codes_that_do_not_move_have_no_support():
+    factors = np.indices((4, 5)).reshape(2, -1).T
+    for codes in (np.zeros((20, 3)), np.column_stack([factors[:, 0], np.zeros(20)])):
+        with pytest.raises(UsageError, match="pairs of codes"):
+            support(codes, factors)

@@ -11,7 +11,7 @@ from unbraid.data import load
 from unbraid.errors import UsageError
 from unbraid.metrics import mcc
 from unbraid.nets import Box, Sphere
-from unbraid.objectives import CLICA, contrastive_loss, dissimilarity
+from unbraid.objectives import CLICA, Inputs, contrastive_loss, dissimilarity
 
 NET = "mlp:encoder=40+80+80+40,activation=leaky-relu"
 
@@ -76,7 +76,7 @@ def test_the_inner_product_on_the_sphere_of_radius_one_is_the_squared_distance_b
     assert by_product.item() == pytest.approx(by_distance.item())
 
 
-def test_settings_that_make_no_sense_are_refused():
+def test_settings_that_make_no_sense_are_refused(tmp_path):
     for options, word in (
         ({"p": 0.5}, "p must"),
         ({"p": 0}, "sphere"),
@@ -86,7 +86,7 @@ def test_settings_that_make_no_sense_are_refused():
         with pytest.raises(UsageError, match=word):
             CLICA(**options)
     with pytest.raises(UsageError, match="output space"):
-        unbraid.train(CLICA(space="torus"), load("mixed-pairs:pairs=10"), steps=1, out="unused")
+        unbraid.train(CLICA(space="torus"), load("mixed-pairs:pairs=10"), steps=1, out=tmp_path / "unused")
 
 
 def test_partners_lie_near_by_the_law_and_both_in_the_cube():
@@ -128,3 +128,26 @@ def test_normal_steps_give_the_sources_up_to_an_affine_map(tmp_path):
     known = np.column_stack([features, np.ones(len(features))])
     left = sources - known @ np.linalg.lstsq(known, sources, rcond=None)[0]
     assert 1 - left.var(axis=0).mean() / sources.var(axis=0).mean() >= 0.95
+
+
+class Given(torch.nn.Module):
+    """Codes that no network rounds."""
+
+    def __init__(self, codes):
+        super().__init__()
+        self.codes = codes
+
+    def forward(self, _):
+        return self.codes
+
+
+@pytest.mark.parametrize("p", [1, 2])
+def test_the_loss_is_the_same_where_networks_run_in_half_precision(p):
+    anchors = codes(2, 32).float()
+    model = Given(torch.cat([anchors, anchors + 0.1 * codes(3, 32).float()]))
+    inputs = Inputs(anchors, partners=anchors)
+    losses = []
+    for half in (False, True):
+        with torch.autocast("cpu", torch.bfloat16, enabled=half):
+            losses.append(CLICA(p=p).loss(model, inputs, 0, torch.Generator()).total)
+    assert torch.equal(*losses)

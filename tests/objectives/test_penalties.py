@@ -21,7 +21,7 @@ from unbraid.objectives import AutoencoderObjective, Codes, Inputs, Terms, penal
 from unbraid.training import Loop, problem_of, train_together
 
 NAMES = penalties.names()  # before those below are added
-MORE = {"klm": ",memory=20", "nhp": ",stages=inner"}
+MORE = {"klm": ",memory=20", "nhp": ",stages=inner,k=8"}
 """Options that make a penalty do all that it can."""
 TEXTS = [f"{name}:weight=2{MORE.get(name, '')}" for name in NAMES]
 SMALL = {"net": "mlp:width=16", "latents": 3, "learning_rate": 1e-3}
@@ -35,7 +35,11 @@ PAGE = Path(__file__).parents[2] / "docs" / "penalties.md"
 
 def made(name="vae", *given, **options):
     known = {field.name for field in dataclasses.fields(objectives.get(name))}
-    small = SMALL | {"labels": 50, "discriminator_width": 8, "discriminator_depth": 1} | options
+    small = (
+        SMALL
+        | {"labels": 50, "factor": "x" if name == "ivae" else "", "discriminator_width": 8, "discriminator_depth": 1}
+        | options
+    )
     return objectives.get(name)(**{key: value for key, value in small.items() if key in known}, penalties=given)
 
 

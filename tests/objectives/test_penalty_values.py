@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 import torch
 
+from unbraid import objectives
+from unbraid.objectives import Codes, Problem
+from unbraid.objectives.penalties import View, make
 from unbraid.objectives.penalties._differences import normal, signs
 from unbraid.objectives.penalties.bio import biological
 from unbraid.objectives.penalties.hessian import mixed_curvature
@@ -264,3 +267,36 @@ def test_with_a_memory_a_turn_of_two_uniform_codes_shows():
         return (np.mean(found[True]) - np.mean(found[False])) / np.std(found[False])
 
     assert trials(1024) > 2 * trials(1)
+
+
+def test_ima_of_parallel_columns_is_finite_in_single_precision():
+    # Rank one and rounding: the determinant of the cosines, 1e-6 at least by construction, is below float32's digits.
+    rng = torch.Generator().manual_seed(0)
+    jacobian = torch.randn(64, 1024, 1, generator=rng) * torch.randn(64, 1, 10, generator=rng)
+    jacobian += 1e-4 * torch.randn(64, 1024, 10, generator=rng)
+    found = column_contrast(jacobian)
+    assert found.isfinite().all()
+    assert (found > 10).all()
+
+
+def test_the_images_of_a_sum_have_no_mixed_curvature_also_where_they_leave_the_range():
+    # f(a) + f(b) has a diagonal Hessian whatever f is; clipped to [0, 1] it would not.
+    objective = objectives.get("ae")(net="additive:net=mlp:width=16,blocks=2", latents=2, likelihood="gaussian")
+    model = objective.make_model(Problem((1, 8, 8), 10), torch.Generator().manual_seed(0)).double()
+    codes = 3 * torch.randn(16, 2, generator=torch.Generator().manual_seed(1), dtype=torch.double)
+    view = View(objective, model, Codes(codes, codes), 0)
+    images = view.decode(codes)
+    assert (images < 0).any()
+    assert make("nhp:k=8")(view, torch.Generator().manual_seed(2)).item() < 1e-6
+
+
+def test_inner_stages_are_neither_linear_nor_images():
+    objective = objectives.get("ae")(net="mlp:width=16,depth=3", latents=2)
+    model = objective.make_model(Problem((1, 8, 8), 10), torch.Generator().manual_seed(0))
+    codes = torch.randn(4, 2, generator=torch.Generator().manual_seed(1))
+    view = View(objective, model, Codes(codes, codes), 0)
+    stages = view.stages(codes)
+    assert stages
+    for stage, up, down in zip(stages, view.stages(codes + 1), view.stages(codes - 1), strict=True):
+        assert stage[0].numel() == 16
+        assert not torch.allclose(up + down, 2 * stage, atol=1e-4)

@@ -186,3 +186,8 @@ def test_latents_stay_active_and_tell_images_apart(name, tmp_path):
     assert row["active"] >= 4
     assert row["used_values"] >= 4
     assert row["reconstruction"] < blind / 3
+
+
+def test_recombination_is_refused_where_codes_are_rounded():
+    with pytest.raises(UsageError, match="recombine is for ae"):
+        objectives.get("qlae")(recombine=10)

@@ -66,6 +66,11 @@ def support(
     drawn = np.stack([rng.choice(len(codes), size, replace=False) for _ in range(batches)])  # [batches, size]
     spread = codes.std(axis=0)
     active = (spread > 0) & (spread >= min_spread * spread.max())
+    if active.sum() < 2:
+        raise UsageError(
+            f"support compares pairs of codes, and {active.sum()} of the {len(active)} codes moves: constant codes "
+            "have no support to speak of"
+        )
     alive = codes[:, active]
     gaps = _gaps(alive / spread[active], drawn)
     truth = _mean(_gaps(factors / factors.std(axis=0), drawn))

@@ -99,10 +99,14 @@ class CLICA(PairObjective):
         return {"model": Adam(model.parameters(), lr=self.learning_rate, fused=True)}
 
     def loss(self, model: InSpace, inputs: Inputs, step: int, noise: torch.Generator) -> Terms:
+        import torch
+
         if len(inputs.images) < 2:
             raise UsageError("cl-ica needs at least two pairs in a batch to tell apart, got one")
         anchors, partners = model(stacked(inputs)).chunk(2)
-        loss, right = contrastive_loss(anchors, partners, p=self.p, tau=self.tau)
+        # Differences of near codes: half of their digits would not do.
+        with torch.autocast(anchors.device.type, enabled=False):
+            loss, right = contrastive_loss(anchors.float(), partners.float(), p=self.p, tau=self.tau)
         return Terms({"contrastive": loss}, {"accuracy": right, "movement": (anchors - partners).abs().mean()})
 
     def encode(self, model: InSpace, images: Tensor, noise: torch.Generator | None = None) -> Tensor:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from unbraid.errors import UsageError, unknown_name
 from unbraid.objectives.autoencoder import AutoencoderObjective
-from unbraid.objectives.base import Inputs, Problem, Terms, register
+from unbraid.objectives.base import Codes, Inputs, Problem, Terms, register
 from unbraid.objectives.checks import check_count
 from unbraid.objectives.titles import NLL
 
 if TYPE_CHECKING:
     import torch
-    from torch import Tensor
+    from torch import Tensor, nn
 
     from unbraid.nets import Autoencoder, Gaussian
 
@@ -86,18 +86,17 @@ class IVAE(AutoencoderObjective):
         model.add_module("prior", nets.VariancePrior(count, self.latents, learned=self.prior == "learned"))
         return model
 
-    def optimizers(self, model: Autoencoder) -> dict[str, torch.optim.Optimizer]:
-        found = super().optimizers(model)
-        weights = list(model.get_submodule("prior").parameters())
-        if weights:
-            found["model"].add_param_group({"params": weights})
-        return found
+    def trained(self, model: Autoencoder) -> list[nn.Module]:
+        return [*super().trained(model), model.get_submodule("prior")]
+
+    def decays(self, name: str, parameter: nn.Parameter) -> bool:
+        return name != "log_variances" and super().decays(name, parameter)
 
     def known(self, problem: Problem, inputs: Inputs) -> Tensor:
         """The values of u ``[n]`` in a batch."""
-        found = inputs.labels
-        if self.factor and inputs.factors is not None:
-            found = inputs.factors[:, problem.factor_names.index(self.factor)]
+        found = inputs.factors if self.factor else inputs.labels
+        if self.factor and found is not None:
+            found = found[:, problem.factor_names.index(self.factor)]
         if found is None:
             raise UsageError("objective 'ivae' needs a stream with the classes or factors of every image, got none")
         return found.long()
@@ -111,9 +110,11 @@ class IVAE(AutoencoderObjective):
     def loss(self, model: Autoencoder, inputs: Inputs, step: int, noise: torch.Generator) -> Terms:
         u = self.known(model.problem, inputs)
         posterior = self.posterior(model, inputs.images, u)
-        output = model.decoder(posterior.sample(generator=noise))
+        sample = posterior.sample(generator=noise)
+        output = model.decoder(sample)
         kl = conditional_kl(posterior, model.get_submodule("prior")(u)).mean()
-        return Terms({"reconstruction": self.reconstruction(output, inputs.targets).mean(), "penalty": kl}, {"kl": kl})
+        loss = {"reconstruction": self.reconstruction(output, inputs.targets).mean(), "penalty": kl}
+        return Terms(loss, {"kl": kl}, Codes(posterior.mean, sample))
 
     def explained(self, model: Autoencoder, images: Tensor) -> tuple[Tensor, Tensor]:
         """Means ``[values, n, d]`` and evidence bounds ``[values, n]``, decoded at the means, for each value of u."""

@@ -38,6 +38,8 @@ class QuantisedObjective(AE):
         super().__post_init__()
         if self.values < 2:
             raise UsageError(f"values must be at least 2 for each latent, got {self.values}")
+        if self.recombine:
+            raise UsageError(f"recombine is for ae: codes of {self.name!r} are rounded and not recombined; leave it 0")
 
     def quantised(self, model: Autoencoder, images: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Codes before rounding, after it, and the numbers of the values chosen, each ``[n, latents]``."""

@@ -37,25 +37,39 @@ class View:
     """What :meth:`Penalty.build` gave."""
 
     def decode(self, codes: Tensor) -> Tensor:
-        """The images of codes, as :meth:`Objective.decode` gives them, with gradients."""
-        return self.objective.decode(self.model, codes)
+        """The images of codes, with gradients, as :meth:`Objective.decode` gives them but not clipped to [0, 1].
+
+        Batch norms go by what they have learnt: moved codes are not part of the batch.
+        """
+        from unbraid import nets
+
+        pixels = nets.likelihood(self.objective.likelihood)
+        with nets.judged(self.model.decoder):
+            output = self.model.decoder(codes)
+        return output if isinstance(pixels, nets.GaussianPixels) else pixels.mean(output)
 
     def stages(self, codes: Tensor) -> list[Tensor]:
-        """What the decoder's layers with weights give on their way to the image, all but the last."""
+        """What the layers with weights give on their way to the image, all but the first, which is linear, and the
+        last; of a sum of decoders, those of each."""
+        from unbraid import nets
+
         decoder, found = self.model.decoder, []
-        layers = [layer for layer in decoder.modules() if list(layer.parameters(recurse=False))]
-        hooks = [layer.register_forward_hook(lambda _, __, output: found.append(output)) for layer in layers]
+        inner = []
+        for part in decoder.decoders if isinstance(decoder, nets.Additive) else [decoder]:
+            inner += [one for one in part.modules() if any(w.ndim > 1 for w in one.parameters(recurse=False))][1:-1]
+        if not inner:
+            raise UsageError(
+                f"the decoder of net {self.objective.net!r} has too few layers with weights and so nothing inside; "
+                "a penalty on its images has stages=image"
+            )
+        hooks = [layer.register_forward_hook(lambda _, __, output: found.append(output)) for layer in inner]
         try:
-            decoder(codes)
+            with nets.judged(decoder):
+                decoder(codes)
         finally:
             for hook in hooks:
                 hook.remove()
-        if len(found) < 2:
-            raise UsageError(
-                f"the decoder of net {self.objective.net!r} has {len(found)} layers with weights and so nothing "
-                "inside; a penalty on its images has stages=image"
-            )
-        return found[:-1]
+        return found
 
 
 @dataclass(frozen=True)

@@ -40,12 +40,14 @@ def column_contrast(jacobian: Tensor) -> Tensor:
     """
     import torch
 
-    unit = jacobian / jacobian.norm(dim=1, keepdim=True).clamp_min(1e-12)
+    # In single precision the determinant of nearly parallel columns would be rounding.
+    exact = jacobian.double()
+    unit = exact / exact.norm(dim=1, keepdim=True).clamp_min(1e-12)
     cosines = unit.transpose(1, 2) @ unit
     identity = torch.eye(cosines.shape[-1], dtype=cosines.dtype, device=cosines.device)
     # Parallel columns have no logarithm: their determinant of 0 becomes about 1e-6.
     cosines = cosines * (1 - identity) + (1 + 5e-7) * identity
-    return -0.5 * torch.logdet(cosines)
+    return -0.5 * torch.logdet(cosines).to(jacobian.dtype)
 
 
 @register("ima")

@@ -45,7 +45,7 @@ def released_multi_information(codes: Tensor) -> Tensor:
 def information_of_pairs(codes: Tensor, memory: Tensor | None = None) -> Tensor:
     """Sum over pairs of latents of ``mean_i log q(z_ik, z_il) - log q(z_ik) - log q(z_il)``.
 
-    Kernels of width ``s m^(-1/6)``, m the number of other codes, for joint and marginals alike; a code is not among its
+    Kernels of width ``s m^(-1/6)``, m the number of codes, for joint and marginals alike; a code is not among its
     own. ``memory`` ``[m, d]`` are earlier codes to compare with, too.
     """
     import torch
