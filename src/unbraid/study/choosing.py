@@ -25,10 +25,7 @@ def best_settings(table: pl.DataFrame, by: str) -> pl.DataFrame:
     Ranks count within an objective and a data set, 1 is best, ties share. Of an objective with several networks or
     augmentations each is a setting. Where codes were scored under several representations the mean codes count.
     """
-    require(table, ("data", "objective", by))
-    rows = table.drop_nulls(by)
-    if "representation" in conditions_of(rows) and rows["representation"].n_unique() > 1:
-        rows = rows.filter(pl.col("representation") == "mean")
+    rows = _scored(table, by)
     if not len(rows):
         raise UsageError(f"no run of the table has a number {by!r} to choose by; measure it first")
     keys = [name for name in _KEYS if name in rows.columns]
@@ -39,9 +36,8 @@ def best_settings(table: pl.DataFrame, by: str) -> pl.DataFrame:
     whole = found.with_columns(most=pl.col("data_sets").max().over("objective"))
     if len(short := whole.filter(pl.col("data_sets") < pl.col("most"))):
         one = short.row(0, named=True)
-        strength = "" if one["strength"] is None else f" {one['strength_name']} {one['strength']:g}"
         raise UsageError(
-            f"{one['objective']}{strength} was measured on {one['data_sets']} of "
+            f"{_told(one['objective'], one['strength_name'], one['strength'])} was measured on {one['data_sets']} of "
             f"{one['most']} data sets: finish the search first (unbraid study status)"
         )
     order = {"objective": False, "mean_rank": False, "mean": by not in LOWEST}
@@ -54,7 +50,8 @@ def chosen_study(
     """The file (TOML) of a study that compares objectives, each in the setting that was best in a search.
 
     ``study`` and ``table`` are the search's. Seeds are counted from 0, those of the search left out, so that nothing is
-    compared on runs it was chosen by. Objectives of ``keep`` stay in all their settings.
+    compared on runs it was chosen by. Objectives of ``keep`` stay in all their settings; of all others every setting
+    must have been measured on every data set with every seed.
     """
     for name in keep:
         if name not in {setting.objective for setting in study.settings}:
@@ -65,6 +62,7 @@ def chosen_study(
         raise UsageError("settings that begin from other runs cannot be chosen from")
     if len(study.nets) > 1 or len(study.steps) > 1:
         raise UsageError("a search over several networks or numbers of steps for all has no one best: give one of each")
+    _check_finished(study, table, by, keep)
     best = best_settings(table, by)
     first = {row["objective"]: row for row in reversed(best.rows(named=True))}
     fresh = [seed for seed in range(seeds + len(study.seeds)) if seed not in study.seeds][:seeds]
@@ -85,6 +83,39 @@ def chosen_study(
     for entry in study.measures:
         lines += ["", f"[[measures.{entry.measure.name}]]", *_measure(entry)]
     return "\n".join(lines) + "\n"
+
+
+def _scored(table: pl.DataFrame, by: str) -> pl.DataFrame:
+    """The rows that have the score; of several representations the mean codes."""
+    require(table, ("data", "objective", by))
+    rows = table.drop_nulls(by)
+    if "representation" in conditions_of(rows) and rows["representation"].n_unique() > 1:
+        rows = rows.filter(pl.col("representation") == "mean")
+    return rows
+
+
+def _check_finished(study: Study, table: pl.DataFrame, by: str, keep: Collection[str]) -> None:
+    """An error unless every setting to choose from has the score on every data set with every seed."""
+    rows = _scored(table, by)
+    for name in dict.fromkeys(setting.objective for setting in study.settings if setting.objective not in keep):
+        if name in set(table["objective"]) and name not in set(rows["objective"]):
+            raise UsageError(f"{name} has no {by!r}: measure it, or --keep {name}")
+    found = rows.rows(named=True)
+    for setting in study.settings:
+        if setting.objective in keep:
+            continue
+        own = [row for row in found if row["objective"] == setting.objective and _is(setting, row)]
+        for data in study.data:
+            done = len({row["seed"] for row in own if row["data"] == data} & set(study.seeds))
+            if done < len(study.seeds):
+                raise UsageError(
+                    f"{_told(setting.objective, setting.parameter, setting.strength)} has {by!r} for {done} of "
+                    f"{len(study.seeds)} seeds on {data!r}: finish the search first (unbraid study status)"
+                )
+
+
+def _told(objective: str, parameter: str | None, strength: float | None) -> str:
+    return objective if strength is None else f"{objective} {parameter} {strength:g}"
 
 
 def _is(setting: Setting, row: Mapping[str, Any]) -> bool:
