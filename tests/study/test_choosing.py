@@ -124,6 +124,30 @@ def test_the_chosen_study_has_the_best_settings_fresh_seeds_and_the_same_measure
         chosen_study(search, scored(TABLE), by="mig", keep=["slow"])
 
 
+def test_settings_that_differ_in_steps_alone_are_told_apart():
+    text = """
+    data = ["mini-sprites"]
+    seeds = [1, 3]
+    steps = 2
+    precision = "fp32"
+    [[objectives.vae]]
+    [[objectives.vae]]
+    steps = 7
+    """
+    search = parse_study(text, "search")
+    for best in (2, 7):
+        rows = [("mini-sprites", "vae", None, None, s, k, float(s == best)) for s in (2, 7) for k in (1, 3)]
+        names = ["data", "objective", "strength_name", "strength", "steps", "seed", "mig"]
+        table = pl.DataFrame(rows, schema=names, orient="row")
+        chosen = parse_study(chosen_study(search, table, by="mig"), "chosen")
+        assert [setting.steps for setting in chosen.settings] == [None if best == 2 else 7]
+        assert (chosen.steps, chosen.precision) == ((2,), "fp32")
+        with pytest.raises(UsageError, match="vae has 'mig' for 0 of 2 seeds"):
+            chosen_study(search, table.filter(steps=best), by="mig")
+    with pytest.raises(UsageError, match="steps must be at least 1, got 0"):
+        chosen_study(search, table, by="mig", steps=0)
+
+
 def test_a_search_that_was_run_becomes_a_study_that_can_be(tmp_path, capsys):
     (tmp_path / "search.toml").write_text(SEARCH.replace('"mini-sprites @ protocol=lap", ', ""))
     folder, out = str(tmp_path / "search"), tmp_path / "chosen.toml"

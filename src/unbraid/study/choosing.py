@@ -16,7 +16,7 @@ __all__ = ["LOWEST", "best_settings", "chosen_study"]
 LOWEST = ("reconstruction", "kl", "loss", "regularizer", "mean_squared_error")
 """Scores of which less is better; of all others more is."""
 
-_KEYS = ("objective", "strength_name", "strength", "net", "augment", "penalties")
+_KEYS = ("objective", "strength_name", "strength", "net", "steps", "augment", "penalties")
 
 
 def best_settings(table: pl.DataFrame, by: str) -> pl.DataFrame:
@@ -58,6 +58,8 @@ def chosen_study(
             raise unknown_name("objective of this study", name, {setting.objective for setting in study.settings})
     if seeds < 1:
         raise UsageError(f"seeds must be at least 1, got {seeds}")
+    if steps is not None and steps < 1:
+        raise UsageError(f"steps must be at least 1, got {steps}; left out, they are the search's")
     if any(setting.after is not None for setting in study.settings):
         raise UsageError("settings that begin from other runs cannot be chosen from")
     if len(study.nets) > 1 or len(study.steps) > 1:
@@ -72,14 +74,16 @@ def chosen_study(
         f"name = {_toml(f'{study.name}-chosen')}",
         f"data = {_toml(study.data)}",
         f"seeds = {_toml(fresh)}",
-        f"steps = {_toml(steps or study.steps[0])}",
+        f"steps = {_toml(study.steps[0] if steps is None else steps)}",
         *([f"net = {_toml(study.nets[0])}"] if study.nets[0] else []),
         f"batch_size = {study.batch_size}",
+        f"precision = {_toml(study.precision)}",
     ]
     for setting in study.settings:
         row = first.get(setting.objective)
-        if setting.objective in keep or (row is not None and _is(setting, row)):
-            lines += ["", f"[[objectives.{setting.objective}]]", *_options(setting, row, by)]
+        if setting.objective in keep or (row is not None and _is(study, setting, row)):
+            told = "" if row is None or not _is(study, setting, row) else _comment(by, row)
+            lines += ["", f"[[objectives.{setting.objective}]]", *_options(setting, told)]
     for entry in study.measures:
         lines += ["", f"[[measures.{entry.measure.name}]]", *_measure(entry)]
     return "\n".join(lines) + "\n"
@@ -104,7 +108,7 @@ def _check_finished(study: Study, table: pl.DataFrame, by: str, keep: Collection
     for setting in study.settings:
         if setting.objective in keep:
             continue
-        own = [row for row in found if row["objective"] == setting.objective and _is(setting, row)]
+        own = [row for row in found if row["objective"] == setting.objective and _is(study, setting, row)]
         for data in study.data:
             done = len({row["seed"] for row in own if row["data"] == data} & set(study.seeds))
             if done < len(study.seeds):
@@ -118,16 +122,18 @@ def _told(objective: str, parameter: str | None, strength: float | None) -> str:
     return objective if strength is None else f"{objective} {parameter} {strength:g}"
 
 
-def _is(setting: Setting, row: Mapping[str, Any]) -> bool:
+def _is(study: Study, setting: Setting, row: Mapping[str, Any]) -> bool:
     own = {"strength_name": setting.parameter, "strength": setting.strength}
-    own |= {name: words or None for name, words in added_words(setting.options).items()} | (
-        {"net": setting.net} if setting.net else {}
-    )
+    own |= {"net": setting.net or study.nets[0], "steps": setting.steps or study.steps[0]}
+    own |= {name: words or None for name, words in added_words(setting.options).items()}
     return all(row[key] == value for key, value in own.items() if key in row)
 
 
-def _options(setting: Setting, row: Mapping[str, Any] | None, by: str) -> list[str]:
-    told = "" if row is None or not _is(setting, row) else f"  # {by} {row['mean']:.4g}, mean rank {row['mean_rank']:g}"
+def _comment(by: str, row: Mapping[str, Any]) -> str:
+    return f"  # {by} {row['mean']:.4g}, mean rank {row['mean_rank']:g}"
+
+
+def _options(setting: Setting, told: str) -> list[str]:
     own = {key: getattr(setting, key) for key in ("net", "steps", "batch_size") if getattr(setting, key) is not None}
     lines = [f"{key} = {_toml(value)}" for key, value in {**setting.options, **own}.items() if key != setting.parameter]
     if setting.parameter is None:
