@@ -75,6 +75,8 @@ def test_of_losses_the_lowest_is_best_and_of_equal_ranks_the_better_mean():
     found = best_settings(scored(TABLE, "reconstruction"), "reconstruction")
     # slow-vae: ranks (3, 1), (2, 3), (1, 2); beta-vae: (3, 2), (2, 1), (1, 3), the second with the least mean of 0.1.
     assert first(found) == {"slow-vae": 12.0, "beta-vae": 4.0, "vae": None}
+    for by in ("tmex", "support", "unfairness", "gaussian_total_correlation"):
+        assert best_settings(scored(TABLE, by), by).drop("mean").equals(found.drop("mean"))
     tied = {("vae", "width", 1.0): (0.1, 0.9), ("vae", "width", 2.0): (0.2, 0.5)}
     assert first(best_settings(scored(tied), "mig")) == {"vae": 1.0}
 

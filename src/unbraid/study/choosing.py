@@ -8,13 +8,14 @@ from typing import Any
 import polars as pl
 
 from unbraid.errors import UsageError, unknown_name
+from unbraid.metrics import METRICS
 from unbraid.study.analysis._table import conditions_of, require
 from unbraid.study.grid import Evaluation, Setting, Study, added_words
 
 __all__ = ["LOWEST", "best_settings", "chosen_study"]
 
 LOWEST = ("reconstruction", "kl", "loss", "regularizer", "mean_squared_error")
-"""Scores of which less is better; of all others more is."""
+"""Scores of which less is better, beside registered ones that say so of themselves; of all others more is."""
 
 _KEYS = ("objective", "strength_name", "strength", "net", "steps", "augment", "penalties")
 
@@ -28,9 +29,10 @@ def best_settings(table: pl.DataFrame, by: str) -> pl.DataFrame:
     rows = _scored(table, by)
     if not len(rows):
         raise UsageError(f"no run of the table has a number {by!r} to choose by; measure it first")
+    lowest = by in LOWEST or (by in METRICS and not METRICS[by].higher_is_better)
     keys = [name for name in _KEYS if name in rows.columns]
     means = rows.group_by("data", *keys, maintain_order=True).agg(pl.col(by).mean().alias("mean"))
-    rank = pl.col("mean").rank("average", descending=by not in LOWEST).over("data", "objective")
+    rank = pl.col("mean").rank("average", descending=not lowest).over("data", "objective")
     summary = means.with_columns(rank=rank).group_by(keys, maintain_order=True)
     found = summary.agg(mean_rank=pl.col("rank").mean(), mean=pl.col("mean").mean(), data_sets=pl.len())
     whole = found.with_columns(most=pl.col("data_sets").max().over("objective"))
@@ -40,7 +42,7 @@ def best_settings(table: pl.DataFrame, by: str) -> pl.DataFrame:
             f"{_told(one['objective'], one['strength_name'], one['strength'])} was measured on {one['data_sets']} of "
             f"{one['most']} data sets: finish the search first (unbraid study status)"
         )
-    order = {"objective": False, "mean_rank": False, "mean": by not in LOWEST}
+    order = {"objective": False, "mean_rank": False, "mean": not lowest}
     return found.sort(list(order), descending=list(order.values()), maintain_order=True)
 
 
