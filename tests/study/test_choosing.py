@@ -93,12 +93,16 @@ def test_nothing_is_chosen_from_a_search_with_gaps():
     search, table = parse_study(SEARCH, "search"), scored(TABLE)
     four = pl.col("strength").eq_missing(4.0)
     last = four & (pl.col("data") == DATA[1]) & (pl.col("seed") == 3)
-    words = r"beta-vae beta 4 has 'mig' for 1 of 2 seeds on 'mini-sprites @ protocol=uni': finish .*unbraid study status"
+    words = (
+        r"beta-vae beta 4 has 'mig' for 1 of 2 seeds on 'mini-sprites @ protocol=uni': finish .*unbraid study status"
+    )
     with pytest.raises(UsageError, match=words):
         chosen_study(search, table.filter(~last), by="mig")
     with pytest.raises(UsageError, match="1 of 2 seeds"):  # measured, but not this
         chosen_study(search, table.with_columns(mig=pl.when(~last).then("mig")), by="mig")
-    with pytest.raises(UsageError, match=r"beta-vae beta 4 has 'mig' for 0 of 2 seeds on 'mini-sprites @ protocol=lap'"):
+    with pytest.raises(
+        UsageError, match=r"beta-vae beta 4 has 'mig' for 0 of 2 seeds on 'mini-sprites @ protocol=lap'"
+    ):
         chosen_study(search, table.filter(~four), by="mig")
     plain = pl.col("objective") == "vae"
     with pytest.raises(UsageError, match=r"vae has 'mig' for 0 of 2 seeds"):
