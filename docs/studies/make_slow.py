@@ -12,7 +12,7 @@ import polars as pl
 from scipy.stats import ttest_ind_from_stats
 
 from unbraid.evaluation import Verdict, told, verdict
-from unbraid.study import Study, open_study, write_table
+from unbraid.study import PRESETS, Study, open_study, read_study, write_table
 from unbraid.study.analysis import (
     markdown_scores,
     mean_ranks,
@@ -29,6 +29,9 @@ SLOW = "slow-vae"
 RIVALS = ("ada-gvae", "pcl", "beta-vae")
 NORMAL = ("gaussian-slow-vae", "pm-vae")
 HERE = Path(__file__).parent / "slow"
+EARLIER = (
+    "This was an earlier preset of that name; today's is another study, which is what `unbraid study run {0}` trains."
+)
 
 
 def main() -> None:
@@ -75,15 +78,17 @@ def report(name: str, table: pl.DataFrame) -> str:
     rivals, priors = compared(table)
     runs, seconds = table["index"].n_unique(), table.unique("index")["seconds"].sum()
     everything = method_scores(table)
+    made = "made" if is_earlier(name, table) else "makes"
     parts = [
         f"# SlowVAE, its rivals and its prior: the study `{name}`",
         wrap(
-            f"`unbraid study run {name} --out studies/{name}` makes these {runs} runs ({table['steps'][0]:,} steps of "
+            f"`unbraid study run {name} --out studies/{name}` {made} these {runs} runs ({table['steps'][0]:,} steps of "
             f"64 images each, so 32 pairs, images of 32x32 pixels, {table['seed'].n_unique()} seeds), and "
             f"`python docs/studies/make_slow.py studies/{name}` this page; training took {seconds / 3600:.1f} hours of "
             "a busy machine. All data sets are stand-ins made by unbraid, and training is "
             f"{300_000 / table['steps'][0]:.0f} times shorter than the published one: compare orders, not values."
         ),
+        *([wrap(EARLIER.format(name))] if is_earlier(name, table) else []),
         "## What holds and what does not",
         verdicts(table, everything, rivals, priors),
         "## SlowVAE against methods on pairs and on single images",
@@ -104,6 +109,18 @@ def report(name: str, table: pl.DataFrame) -> str:
         markdown_scores(published_scores((14,)).filter(pl.col("method") == "pm-vae gamma 10")).strip(),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def is_earlier(name: str, table: pl.DataFrame) -> bool:
+    """Whether there is a preset of that name, and runs of the table that it does not have today."""
+    if name not in PRESETS:
+        return False
+    names = ["index", "data", "objective", "strength_name", "strength", "seed", "net", "steps", "batch_size"]
+    today = {
+        (s.index, s.data, s.objective, s.parameter, s.strength, s.seed, s.net, s.steps, s.batch_size)
+        for s in read_study(name)
+    }
+    return not set(table.select(names).rows()) <= today
 
 
 def verdicts(table: pl.DataFrame, everything: pl.DataFrame, rivals: pl.DataFrame, priors: pl.DataFrame) -> str:

@@ -14,10 +14,25 @@ import polars as pl
 
 from unbraid.data import load
 from unbraid.report import save_grid, traverse
-from unbraid.study import StudyFolder, answer_all, join_blocks, learning_table, open_study, write_markdown, write_table
+from unbraid.study import (
+    PRESETS,
+    Study,
+    StudyFolder,
+    answer_all,
+    join_blocks,
+    learning_table,
+    open_study,
+    read_study,
+    write_markdown,
+    write_table,
+)
 from unbraid.training import open_run
 
 HERE = Path(__file__).parent / "small"
+EARLIER = (
+    "These are runs of an earlier preset of that name; today's is another study, which is what "
+    "`unbraid study run {0}` trains.\n"
+)
 
 
 def main() -> None:
@@ -46,8 +61,17 @@ def write_page(folder: StudyFolder, table: pl.DataFrame, out: Path) -> None:
     for made in out.glob("*.csv"):
         if made.name not in page:
             made.unlink()
-    page += "".join(_walks(folder, table, out))
+    page = with_note(page, folder.study) + "".join(_walks(folder, table, out))
     (out / "report.md").write_text(page, encoding="utf-8")
+
+
+def with_note(page: str, study: Study) -> str:
+    """The page; below its heading a note, if today's preset of the study's name is another study."""
+    today = read_study(study.name).to_json() if study.name in PRESETS else study.to_json()
+    if today == study.to_json():
+        return page
+    heading, _, rest = page.partition("\n")
+    return f"{heading}\n\n{EARLIER.format(study.name)}{rest}"
 
 
 def _walks(folder: StudyFolder, table: pl.DataFrame, out: Path) -> list[str]:

@@ -34,14 +34,16 @@ test = 20
 batches = 1
 """
 
+DATA = ("mini-sprites @ protocol=lap", "mini-sprites @ protocol=uni")
+
 
 def scored(values: dict[tuple[str, str | None, float | None], tuple[float, ...]], by: str = "mig") -> pl.DataFrame:
-    """A table of settings with a score per data set; the two seeds lie around it."""
+    """A table of settings with a score per data set of the search; its two seeds lie around it."""
     rows = [
-        (f"data{k}", *setting, seed, value + (0.01 if seed else -0.01))
+        (DATA[k], *setting, seed, value + (0.01 if seed == 3 else -0.01))
         for setting, scores in values.items()
         for k, value in enumerate(scores)
-        for seed in (0, 1)
+        for seed in (1, 3)
     ]
     return pl.DataFrame(rows, schema=["data", "objective", "strength_name", "strength", "seed", by], orient="row")
 
@@ -73,6 +75,8 @@ def test_of_losses_the_lowest_is_best_and_of_equal_ranks_the_better_mean():
     found = best_settings(scored(TABLE, "reconstruction"), "reconstruction")
     # slow-vae: ranks (3, 1), (2, 3), (1, 2); beta-vae: (3, 2), (2, 1), (1, 3), the second with the least mean of 0.1.
     assert first(found) == {"slow-vae": 12.0, "beta-vae": 4.0, "vae": None}
+    for by in ("tmex", "support", "unfairness", "gaussian_total_correlation"):
+        assert best_settings(scored(TABLE, by), by).drop("mean").equals(found.drop("mean"))
     tied = {("vae", "width", 1.0): (0.1, 0.9), ("vae", "width", 2.0): (0.2, 0.5)}
     assert first(best_settings(scored(tied), "mig")) == {"vae": 1.0}
 
@@ -80,9 +84,34 @@ def test_of_losses_the_lowest_is_best_and_of_equal_ranks_the_better_mean():
 def test_an_unfinished_search_and_a_missing_score_are_refused():
     table = scored(TABLE)
     with pytest.raises(UsageError, match=r"beta-vae beta 4 was measured on 1 of 2 data sets: finish the search"):
-        best_settings(table.filter(pl.col("strength").ne_missing(4.0) | (pl.col("data") == "data0")), "mig")
+        best_settings(table.filter(pl.col("strength").ne_missing(4.0) | (pl.col("data") == DATA[0])), "mig")
     with pytest.raises(UsageError, match="no column 'udr'"):
         best_settings(table, "udr")
+
+
+def test_nothing_is_chosen_from_a_search_with_gaps():
+    search, table = parse_study(SEARCH, "search"), scored(TABLE)
+    four = pl.col("strength").eq_missing(4.0)
+    last = four & (pl.col("data") == DATA[1]) & (pl.col("seed") == 3)
+    words = (
+        r"beta-vae beta 4 has 'mig' for 1 of 2 seeds on 'mini-sprites @ protocol=uni': finish .*unbraid study status"
+    )
+    with pytest.raises(UsageError, match=words):
+        chosen_study(search, table.filter(~last), by="mig")
+    with pytest.raises(UsageError, match="1 of 2 seeds"):  # measured, but not this
+        chosen_study(search, table.with_columns(mig=pl.when(~last).then("mig")), by="mig")
+    with pytest.raises(
+        UsageError, match=r"beta-vae beta 4 has 'mig' for 0 of 2 seeds on 'mini-sprites @ protocol=lap'"
+    ):
+        chosen_study(search, table.filter(~four), by="mig")
+    plain = pl.col("objective") == "vae"
+    with pytest.raises(UsageError, match=r"vae has 'mig' for 0 of 2 seeds"):
+        chosen_study(search, table.filter(~plain), by="mig")
+    without = table.with_columns(mig=pl.when(~plain).then("mig"))
+    with pytest.raises(UsageError, match=r"^vae has no 'mig': measure it, or --keep vae$"):
+        chosen_study(search, without, by="mig")
+    kept = parse_study(chosen_study(search, without, by="mig", keep=["vae"]), "kept")
+    assert [setting.objective for setting in kept.settings] == ["slow-vae", "beta-vae", "vae"]
 
 
 def test_the_chosen_study_has_the_best_settings_fresh_seeds_and_the_same_measures():
@@ -99,6 +128,30 @@ def test_the_chosen_study_has_the_best_settings_fresh_seeds_and_the_same_measure
     assert [setting.strength for setting in kept.settings] == [None, 1.0, 12.0, 1.0, None]
     with pytest.raises(UsageError, match="unknown objective of this study 'slow'"):
         chosen_study(search, scored(TABLE), by="mig", keep=["slow"])
+
+
+def test_settings_that_differ_in_steps_alone_are_told_apart():
+    text = """
+    data = ["mini-sprites"]
+    seeds = [1, 3]
+    steps = 2
+    precision = "fp32"
+    [[objectives.vae]]
+    [[objectives.vae]]
+    steps = 7
+    """
+    search = parse_study(text, "search")
+    for best in (2, 7):
+        rows = [("mini-sprites", "vae", None, None, s, k, float(s == best)) for s in (2, 7) for k in (1, 3)]
+        names = ["data", "objective", "strength_name", "strength", "steps", "seed", "mig"]
+        table = pl.DataFrame(rows, schema=names, orient="row")
+        chosen = parse_study(chosen_study(search, table, by="mig"), "chosen")
+        assert [setting.steps for setting in chosen.settings] == [None if best == 2 else 7]
+        assert (chosen.steps, chosen.precision) == ((2,), "fp32")
+        with pytest.raises(UsageError, match="vae has 'mig' for 0 of 2 seeds"):
+            chosen_study(search, table.filter(steps=best), by="mig")
+    with pytest.raises(UsageError, match="steps must be at least 1, got 0"):
+        chosen_study(search, table, by="mig", steps=0)
 
 
 def test_a_search_that_was_run_becomes_a_study_that_can_be(tmp_path, capsys):

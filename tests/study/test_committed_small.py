@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from unbraid.study import Study
+from unbraid.study import Study, read_study
 from unbraid.study.analysis import judge_findings
 from unbraid.study.folder import StudyFolder
 from unbraid.study.markdown import _findings, _what
@@ -38,11 +38,25 @@ def test_what_was_run_and_every_verdict_follow_from_table_and_settings(table, st
         assert line in lines
 
 
-@pytest.mark.slow
-def test_the_whole_page_is_made_anew_from_its_table(table, study, page, tmp_path):
+def script():
     specification = importlib.util.spec_from_file_location("make_small", DOCS / "make_small.py")
     made = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(made)
+    return made
+
+
+def test_the_page_says_that_its_runs_are_those_of_an_earlier_preset(study, page):
+    heading, note, rest = page.split("\n\n", 2)
+    assert note.startswith("These are runs of an earlier preset of that name; today's is another study")
+    with_note = script().with_note
+    bare = f"{heading}\n\n{rest}"
+    assert with_note(bare, study) == page
+    assert with_note(bare, read_study("small")) == bare
+
+
+@pytest.mark.slow
+def test_the_whole_page_is_made_anew_from_its_table(table, study, page, tmp_path):
+    made = script()
     folder = tmp_path / "study"
     folder.mkdir()
     (folder / "study.json").write_bytes((HERE / "study.json").read_bytes())

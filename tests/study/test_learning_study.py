@@ -44,6 +44,13 @@ def test_a_study_that_watches_reports_learning_curves(tmp_path, capsys):
     assert (folder / "report" / "learning.png").stat().st_size > 10_000
     assert open_study(folder).study.watch == 10
     assert set(learning_table(open_study(folder))["index"]) == set(range(6))
+    # While others are still trained their files are there, empty or with the beginning of a first look.
+    for index, text in ((3, ""), (4, "step,name,value\n"), (5, "step,name,value\n10,r2,0.5\n")):
+        (open_study(folder).run(index) / "evaluations.csv").write_text(text)
+    assert set(learning_table(open_study(folder))["index"]) == set(range(3))
+    for index in range(3):
+        (open_study(folder).run(index) / "evaluations.csv").write_text("")
+    assert main(["study", "report", str(folder)]) == 0
 
 
 def test_a_study_that_does_not_watch_has_the_record_it_always_had():

@@ -47,6 +47,9 @@ def test_a_pattern_that_exploits_nothing_lets_nothing_be_said_of_a_fall():
     high, low = [0.8, 0.9], [0.2, 0.3]
     assert words(trials(gap=-0.5, original=high, perturbed=low, noise=high)) == ["cannot say", "cannot say"]
     assert words(trials(original=high, perturbed=low)) == ["holds", "cannot say"]
+    (fall, _) = judge_manipulation(trials(original=high, perturbed=low).drop("gap"))
+    assert fall.verdict.word == "holds"
+    assert fall.verdict.sentence.endswith("over 2 seeds; the pattern's gap is not known")
 
 
 def test_pcl_stays_if_its_change_is_surely_below_a_tenth():

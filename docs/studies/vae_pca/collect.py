@@ -5,6 +5,7 @@
 Trials that are not finished are left out; the number of trials stands in every row of the tables.
 """
 
+import re
 import sys
 from pathlib import Path
 
@@ -37,6 +38,18 @@ def gaps_of(folder: Path) -> polars.DataFrame:
     )
 
 
+def with_gaps(rows: polars.DataFrame, gaps: polars.DataFrame) -> polars.DataFrame:
+    """Trials with the largest gap of their data set's pattern, unless they tell it themselves.
+
+    The study's folders are named after data sets, with a dash for all but letters, digits and points.
+    """
+    largest = dict(gaps.group_by("data").agg(polars.col("gap").max()).iter_rows()) if len(gaps) else {}
+    found = [largest.get(re.sub(r"[^A-Za-z0-9.]+", "-", data)) for data in rows["data"]]
+    told = polars.Series("gap", found, dtype=polars.Float64)
+    own = [rows["gap"]] if "gap" in rows.columns else []
+    return rows.with_columns(gap=polars.coalesce(*own, told))
+
+
 def filled(page: str, mark: str, text: str) -> str:
     """The page with a text between two marks."""
     before, _, after = page.split(f"<!-- {mark} -->")
@@ -45,6 +58,7 @@ def filled(page: str, mark: str, text: str) -> str:
 
 def main(folder: Path) -> None:
     page = (HERE / "report.md").read_text(encoding="utf-8")
+    gaps = gaps_of(folder)
     for study, view in STUDIES.items():
         rows = trials_of(study, folder)
         if rows is None:
@@ -54,9 +68,9 @@ def main(folder: Path) -> None:
         draw_trials(study, rows, HERE / f"{study}.png")
         page = filled(page, study, trial_table(study, rows))
         if study == "manipulation":
-            page = filled(page, "verdicts", verdict_table(rows))
+            page = filled(page, "verdicts", verdict_table(with_gaps(rows, gaps)))
     (HERE / "report.md").write_text(page, encoding="utf-8")
-    if len(gaps := gaps_of(folder)):
+    if len(gaps):
         gaps.write_csv(HERE / "manipulation_gaps.csv", float_precision=6)
 
 

@@ -54,8 +54,8 @@ def evolve_run(
 
     Args:
         out: Folder of the population.
-        preset: What everything below starts from: smoke (a minute), small (some minutes), rooms (half an
-            hour of one core), paper (days).
+        preset: What everything below starts from: smoke (a minute), small (an estimated three to eight
+            minutes), rooms (an estimated quarter to half an hour of one core, with --recursive), paper (days).
         data: Data set by name.
         objective: What the members minimise.
         option: Options of the objective that stay as they are, such as net=mlp:width=64.

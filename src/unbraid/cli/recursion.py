@@ -120,8 +120,8 @@ def evolve_compare(
 
     Args:
         preset: The recursion to compare, which the options up to --generations change: smoke (some minutes a seed),
-            small (half an hour), rooms (four findable factors, three leaf-runs, an hour and a quarter of
-            one core; give it --seeds 6), paper (days).
+            small (an estimated half an hour), rooms (five findable factors: three hues, orientation and size; three
+            leaf-runs; an estimated hour and a quarter of one core; give it --seeds 6), paper (days).
         out: Folder of everything that is trained.
         data: Data set by name; its factors must be known.
         option: Options of the objective that stay as they are, such as net=mlp:width=64.

@@ -195,7 +195,8 @@ def study_choose(
         folder: Folder of the search.
         out: The study file (TOML) to write.
         by: The score to choose by, a column of the search's table: mcc, udr (which needs no labels), mig, ... Of
-            reconstruction, kl and loss the lowest is best, of all others the highest.
+            reconstruction, kl, loss, regularizer, mean_squared_error and scores of which less is better (tmex,
+            support, unfairness, total correlations) the lowest is best, of all others the highest.
         seeds: How many seeds the new study has.
         steps: Its steps (otherwise the search's).
         keep: Objectives that stay in all their settings.

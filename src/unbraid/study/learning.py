@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from unbraid.evaluation import learning_curve
+from unbraid.evaluation.learning import MILLISECONDS
 from unbraid.study.analysis._style import GRID, PALETTE, label, new_figure, styled
 from unbraid.study.folder import StudyFolder
 from unbraid.study.grid import RunSpec
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from unbraid.training import Run
 
 __all__ = ["learning_end", "learning_table", "plot_learning"]
 
@@ -25,15 +28,17 @@ def learning_table(folder: StudyFolder) -> pl.DataFrame:
     """A row per look at a run: what the run is, ``step``, CPU ``seconds`` of training, and what its codes knew then.
 
     ``setting`` names what runs differ in besides data and seed: network, objective and those options that vary. Runs
-    without a curve are left out.
+    without a curve are left out, also those that were not looked at yet.
     """
     from unbraid.training import EVALUATIONS, open_run
 
-    specs = [spec for spec in folder.study if (folder.run(spec.index) / EVALUATIONS).exists()]
+    begun = [spec for spec in folder.study if (folder.run(spec.index) / EVALUATIONS).exists()]
+    opened = {spec.index: open_run(folder.run(spec.index)) for spec in begun}
+    specs = [spec for spec in begun if _was_seen(opened[spec.index])]
     varied = _varied(specs)
     parts = []
     for spec in specs:
-        curve = learning_curve(open_run(folder.run(spec.index)))
+        curve = learning_curve(opened[spec.index])
         about = {"index": spec.index, "data": spec.data, "setting": _words(spec, varied), "seed": spec.seed}
         parts.append(curve.select(*(pl.lit(value).alias(name) for name, value in about.items()), pl.all()))
     return pl.concat(parts, how="diagonal") if parts else pl.DataFrame()
@@ -82,6 +87,12 @@ def _known(table: pl.DataFrame) -> list[str]:
     """The columns to draw: those that are measured on these data."""
     factors = [name for name in table.columns if name.startswith("r2_")]
     return [name for name in ("r2", *factors, "mig", "active") if name in table.columns and table[name].count()]
+
+
+def _was_seen(run: Run) -> bool:
+    """Whether there is a whole look at a run: its file is there, and empty, from the beginning of training."""
+    rows = run.evaluations()
+    return len(rows) > 0 and MILLISECONDS in set(rows["name"])
 
 
 def _varied(specs: list[RunSpec]) -> list[str]:

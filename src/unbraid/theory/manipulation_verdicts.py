@@ -73,6 +73,8 @@ def _falls(before: dict[int, float], after: dict[int, float], name: str, gap: fl
         return Verdict("cannot say", {}, f"no seed has both {name} and perturbed")
     if gap is not None and gap <= 0:
         return Verdict("cannot say", {"gap": gap}, f"{text}; but the pattern's gap of {gap:.2f} nats exploits nothing")
+    if gap is None:
+        text += "; the pattern's gap is not known"
     low, high = mean_interval(change)
     holds = True if low > 0 else False if high < 0 else None
     return verdict(holds, text, difference=change.mean(), low=low, high=high)
