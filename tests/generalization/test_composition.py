@@ -5,7 +5,7 @@ import pytest
 import torch
 
 import unbraid
-from unbraid.data import load, split
+from unbraid.data import from_arrays, load, split
 from unbraid.errors import UsageError, UsageWarning
 from unbraid.evaluation import make, measure
 from unbraid.generalization import block_shares
@@ -123,6 +123,27 @@ def test_what_cannot_be_asked_says_why(runs, halves):
     for text in ("composition:infer=guess", "composition:each=0", "recombination:blocks=0", "composition:readout=tea"):
         with pytest.raises(UsageError):
             make(text)
+
+
+def test_blocks_that_the_factors_do_not_make_leave_the_measures_out(runs, halves, tmp_path):
+    images = np.random.default_rng(0).integers(0, 256, (12, 8, 8, 1), dtype=np.uint8)
+    alone = split(from_arrays(images, factors=np.arange(12)[:, None], names=["place"]), "interpolation")
+    usual = {"net": "mlp:width=8", "steps": 1, "progress": "none"}
+    of_one = unbraid.train("renderer", alone.train, out=tmp_path / "one", **usual)
+    for name in ("recombination", "composition"):
+        assert not make(name).applies(of_one, alone.train)
+        assert "1..1, the number of factors, got 2" in make(name).lacks(of_one, alone.train)
+        assert "add up to the 2 factors" in make(f"{name}:blocks=1+5").lacks(runs["additive"], halves.train)
+        assert make(name).applies(runs["additive"], halves.train)
+    assert make("composition:infer=encode").applies(of_one, alone.train)  # blocks are for the search
+
+
+def test_a_model_that_only_encodes_is_asked_by_a_readout(halves, tmp_path):
+    run = unbraid.train("pcl", halves.train, steps=1, out=tmp_path / "run", progress="none", net="mlp:width=8")
+    assert run.can("encode") and not run.can("decode") and not run.can("predict")
+    assert make("composition:infer=encode").applies(run, halves.train)
+    assert not make("composition:infer=search").applies(run, halves.train)
+    assert np.isfinite(float(scores(run, halves, "composition:infer=encode,images=50")["r2_composition"]))
 
 
 @pytest.mark.slow

@@ -46,7 +46,7 @@ def factor_blocks(space: FactorSpace, blocks: Sequence[int]) -> tuple[slice, ...
     """Blocks of factors in their order: so many of them (one number), or of these sizes."""
     from unbraid.nets import block_sizes
 
-    sizes = block_sizes(len(space.names), blocks[0] if len(blocks) == 1 else blocks)
+    sizes = block_sizes(len(space.names), blocks[0] if len(blocks) == 1 else blocks, "factors")
     if len(sizes) > MOST_BLOCKS:
         raise UsageError(f"blocks must be at most {MOST_BLOCKS}, got {len(sizes)}")
     return _slices(sizes)
