@@ -8,7 +8,7 @@ import unbraid
 from unbraid.data import from_arrays, load, split
 from unbraid.errors import UsageError, UsageWarning
 from unbraid.evaluation import make, measure
-from unbraid.generalization import block_shares
+from unbraid.generalization import block_shares, composition, search
 from unbraid.generalization.recombined import Donors, best_assignment, blocks_of, join, train_codes
 from unbraid.generalization.scores import space_of
 
@@ -115,6 +115,34 @@ def test_a_block_that_paints_nothing_is_told(runs, halves):
     assert block_shares(run, codes).tolist() == pytest.approx([1, 0])
     with pytest.warns(UsageWarning, match=r"0.0% of the variance"):
         scores(run, halves, "recombination")
+
+
+def test_shares_drawn_in_parts_are_those_of_all_at_once(runs):
+    codes = np.random.default_rng(0).uniform(-1, 1, (2500, 2)).astype(np.float32)
+    decoder = runs["additive"].model.decoder
+    with torch.no_grad():
+        drawn = [decoder.block(b, part).flatten(1).double() for b, part in enumerate(torch.tensor(codes).split(1, 1))]
+    variances = np.array([float(images.var(0, unbiased=False).sum()) for images in drawn])
+    assert block_shares(runs["additive"], codes) == pytest.approx(variances / variances.sum())
+
+
+def test_shares_look_at_no_more_codes_than_images_asked_for(runs, halves, monkeypatch):
+    seen = []
+    monkeypatch.setattr(composition, "block_shares", lambda run, codes: seen.append(codes) or block_shares(run, codes))
+    for _ in range(2):
+        scores(runs["additive"], halves, "recombination:images=30")
+    assert [len(codes) for codes in seen] == [30, 30]
+    assert np.array_equal(*seen)
+
+
+def test_a_search_refuses_pictures_that_would_fill_the_memory(runs, halves, monkeypatch):
+    numbers = 24 * 24 * int(np.prod(halves.data.shape))
+    monkeypatch.setattr(search, "MOST_NUMBERS", numbers)
+    search.RecombinedSearch(runs["all at once"], halves, images=20)
+    monkeypatch.setattr(search, "MOST_NUMBERS", numbers - 1)
+    with pytest.raises(UsageError, match=f"24 x 24 recombinations have {numbers:,} numbers"):
+        search.RecombinedSearch(runs["all at once"], halves, images=20)
+    search.RecombinedSearch(runs["additive"], halves, images=20)  # which holds 24 + 24 pictures
 
 
 def test_what_cannot_be_asked_says_why(runs, halves):

@@ -120,7 +120,7 @@ class Recombination(_OfBlocks):
             "rmse_recombined_train": trained,
             "rmse_constant": float(np.sqrt(np.square(truth - _mean_image(split)).mean())),
         }
-        shares = block_shares(run, codes)
+        shares = block_shares(run, codes[draw(len(codes), self.images, seed)])
         if shares is not None:
             smallest = float(shares.min())
             scores["smallest_share"] = Score("smallest_share", smallest, 1 / len(shares), {"per_block": shares}, {})
