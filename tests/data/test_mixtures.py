@@ -23,4 +23,5 @@ def test_scales_that_leave_the_cube_nearly_always_are_refused(scale):
 def test_the_widest_scale_still_gives_points_inside_the_cube(law):
     data = load("mixed-pairs:pairs=200,layers=1,scale=10", law=law)
     sources = data.factors(range(len(data)))
-    assert sources.min() >= 0 and sources.max() <= 1
+    assert sources.min() >= 0
+    assert sources.max() <= 1
