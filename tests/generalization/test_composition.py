@@ -5,10 +5,10 @@ import pytest
 import torch
 
 import unbraid
-from unbraid.data import load, split
+from unbraid.data import from_arrays, load, split
 from unbraid.errors import UsageError, UsageWarning
 from unbraid.evaluation import make, measure
-from unbraid.generalization import block_shares
+from unbraid.generalization import block_shares, composition, search
 from unbraid.generalization.recombined import Donors, best_assignment, blocks_of, join, train_codes
 from unbraid.generalization.scores import space_of
 
@@ -117,12 +117,61 @@ def test_a_block_that_paints_nothing_is_told(runs, halves):
         scores(run, halves, "recombination")
 
 
+def test_shares_drawn_in_parts_are_those_of_all_at_once(runs):
+    codes = np.random.default_rng(0).uniform(-1, 1, (2500, 2)).astype(np.float32)
+    decoder = runs["additive"].model.decoder
+    with torch.no_grad():
+        drawn = [decoder.block(b, part).flatten(1).double() for b, part in enumerate(torch.tensor(codes).split(1, 1))]
+    variances = np.array([float(images.var(0, unbiased=False).sum()) for images in drawn])
+    assert block_shares(runs["additive"], codes) == pytest.approx(variances / variances.sum())
+
+
+def test_shares_look_at_no_more_codes_than_images_asked_for(runs, halves, monkeypatch):
+    seen = []
+    monkeypatch.setattr(composition, "block_shares", lambda run, codes: seen.append(codes) or block_shares(run, codes))
+    for _ in range(2):
+        scores(runs["additive"], halves, "recombination:images=30")
+    assert [len(codes) for codes in seen] == [30, 30]
+    assert np.array_equal(*seen)
+
+
+def test_a_search_refuses_pictures_that_would_fill_the_memory(runs, halves, monkeypatch):
+    numbers = 24 * 24 * int(np.prod(halves.data.shape))
+    monkeypatch.setattr(search, "MOST_NUMBERS", numbers)
+    search.RecombinedSearch(runs["all at once"], halves, images=20)
+    monkeypatch.setattr(search, "MOST_NUMBERS", numbers - 1)
+    with pytest.raises(UsageError, match=f"24 x 24 recombinations have {numbers:,} numbers"):
+        search.RecombinedSearch(runs["all at once"], halves, images=20)
+    search.RecombinedSearch(runs["additive"], halves, images=20)  # which holds 24 + 24 pictures
+
+
 def test_what_cannot_be_asked_says_why(runs, halves):
     unseen = split(halves.data, "extrapolation").train
     assert "trained on the split composition" in make("composition").lacks(runs["additive"], unseen)
     for text in ("composition:infer=guess", "composition:each=0", "recombination:blocks=0", "composition:readout=tea"):
         with pytest.raises(UsageError):
             make(text)
+
+
+def test_blocks_that_the_factors_do_not_make_leave_the_measures_out(runs, halves, tmp_path):
+    images = np.random.default_rng(0).integers(0, 256, (12, 8, 8, 1), dtype=np.uint8)
+    alone = split(from_arrays(images, factors=np.arange(12)[:, None], names=["place"]), "interpolation")
+    usual = {"net": "mlp:width=8", "steps": 1, "progress": "none"}
+    of_one = unbraid.train("renderer", alone.train, out=tmp_path / "one", **usual)
+    for name in ("recombination", "composition"):
+        assert not make(name).applies(of_one, alone.train)
+        assert "1..1, the number of factors, got 2" in make(name).lacks(of_one, alone.train)
+        assert "add up to the 2 factors" in make(f"{name}:blocks=1+5").lacks(runs["additive"], halves.train)
+        assert make(name).applies(runs["additive"], halves.train)
+    assert make("composition:infer=encode").applies(of_one, alone.train)  # blocks are for the search
+
+
+def test_a_model_that_only_encodes_is_asked_by_a_readout(halves, tmp_path):
+    run = unbraid.train("pcl", halves.train, steps=1, out=tmp_path / "run", progress="none", net="mlp:width=8")
+    assert run.can("encode") and not run.can("decode") and not run.can("predict")
+    assert make("composition:infer=encode").applies(run, halves.train)
+    assert not make("composition:infer=search").applies(run, halves.train)
+    assert np.isfinite(float(scores(run, halves, "composition:infer=encode,images=50")["r2_composition"]))
 
 
 @pytest.mark.slow

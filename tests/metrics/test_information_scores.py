@@ -281,3 +281,14 @@ def test_one_code_that_serves_two_factors_is_seen_by_the_part_alone_and_not_by_t
     assert mig(factors, factors).parts["alone"] == pytest.approx([1, 1])
     # With one factor there is no other to serve.
     assert mig(factors[:, :1], factors[:, :1]).parts["alone"] == pytest.approx([1])
+
+
+def test_infomec_refuses_to_count_continuous_codes_by_their_values():
+    rng = np.random.default_rng(0)
+    factors = rng.integers(4, size=(202, 2))
+    few = np.column_stack([factors[:, 0], np.arange(202) % 100]).astype(float)
+    assert infomec(few, factors, estimator="values").settings["estimator"] == "values"
+    many = np.column_stack([factors[:, 0], np.arange(202) % 101]).astype(float)
+    with pytest.raises(UsageError, match=r'code 1 takes 101 in 202 samples; take estimator="neighbours"'):
+        infomec(many, factors, estimator="values")
+    infomec(many, factors, estimator="bins")

@@ -96,6 +96,21 @@ def test_information_is_a_share_of_the_entropy_of_each_factor(small_run):
     assert found.chance == pytest.approx([19 * 11 / 4000 / np.log(12)] * 2, rel=0.01)
 
 
+def test_discrete_codes_are_counted_by_their_values(tmp_path):
+    out = tmp_path / "run"
+    run = train("fsq", "dots", steps=5, out=out, net="mlp:width=16", latents=2, values=4, progress="none")
+    contents = look_at(out, sample=1000)
+    codes, factors = _sample(run, 1000)
+    taken = max(len(np.unique(code)) for code in codes.T)
+    assert 1 < taken <= 4
+    for name, chance in zip(contents.factors, contents.chance, strict=True):
+        factor = factors[:, run.data().factor_names.index(name)]
+        values, counts = np.unique(factor, return_counts=True)
+        entropy = -np.sum(counts / 1000 * np.log(counts / 1000))
+        # Chance has a degree of freedom for each value that is taken but one, not for each of 20 bins.
+        assert chance == pytest.approx((taken - 1) * (len(values) - 1) / 2000 / entropy, abs=1e-4)
+
+
 def _sample(run, count):
     from unbraid.data import counter_rng
 

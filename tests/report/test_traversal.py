@@ -7,7 +7,9 @@ from sklearn.metrics.cluster import contingency_matrix, expected_mutual_informat
 
 import unbraid
 from unbraid.data import counter_rng, from_arrays, load
-from unbraid.report.traversal import traverse
+from unbraid.errors import UsageError
+from unbraid.report.traversal import _known, traverse, walk
+from unbraid.theory import entangle
 
 
 @pytest.fixture(scope="module")
@@ -53,3 +55,40 @@ def test_noise_is_named_after_nothing(run):
 def test_data_without_factors_leave_latents_unnamed(run):
     images = load("dots").images(np.arange(20))
     assert traverse(run, from_arrays(images), values=3).knows is None
+
+
+def test_discrete_codes_are_walked_value_by_value(tmp_path):
+    out = tmp_path / "run"
+    run = unbraid.train("fsq", "dots", steps=5, out=out, net="mlp:width=16", latents=3, values=4, progress="none")
+    data = load("dots")
+    codes = run.encode(data.images(np.arange(len(data))))
+    found = traverse(run, data, values=6)
+    assert found.images.shape[:2] == found.values.shape == (3, 6)
+    for latent, path in zip(found.latents, found.values, strict=True):
+        assert np.isin(path, codes[:, latent]).all()
+        assert (np.diff(path) >= 0).all()
+    assert run.discrete_codes
+    assert not entangle(run, matrix="random").discrete_codes
+    for kind in ("prior", "range"):
+        with pytest.raises(UsageError, match="codes of a few values"):
+            traverse(run, data, kind=kind)
+
+
+def test_a_walk_takes_values_evenly_or_repeats_them():
+    codes = np.array([3.0, 0.0, 1.0, 7.0, 1.0, 20.0, 3.0])
+    assert walk(codes, 3, discrete=True).tolist() == [0, 3, 20]
+    assert walk(codes, 5, discrete=True).tolist() == [0, 1, 3, 7, 20]
+    assert walk(codes[:2], 4, discrete=True).tolist() == [0, 0, 3, 3]
+    assert walk(codes, 3, discrete=False).tolist() == pytest.approx(
+        [*np.linspace(*np.quantile(codes, [0.01, 0.99]), 3)]
+    )
+
+
+def test_discrete_codes_are_named_by_their_values():
+    data = load("dots")
+    index = data.sample_index(1000, counter_rng(0, 0))
+    places = np.unique(data.factors(index)[:, 0], return_inverse=True)[1]
+    codes = 10.0 ** (-places)[:, None]  # most of these values lie in one bin of equal width
+    counted, cut = (_known(codes, data, index, counter_rng(0, 1), discrete=each)[0] for each in (True, False))
+    assert counted == (data.factor_names[0], pytest.approx(1.0))
+    assert cut is None or cut[1] < 0.7

@@ -32,7 +32,8 @@ def traverse_command(
     Args:
         run: Folder of a run.
         kind: posterior starts at an image's code and goes where the data's codes lie; prior starts at zero and goes
-            through the prior; range starts at an image's code and goes from -reach to reach.
+            through the prior; range starts at an image's code and goes from -reach to reach. Discrete codes only have
+            posterior, which goes through their values.
         values: Pictures per latent.
         reach: Half width of kind range.
         image: Index of the image to start from (otherwise one drawn by the seed).

@@ -69,7 +69,7 @@ class _OfBlocks(Measure):
         if isinstance(run, Function) or not (run.can("encode") and run.can("decode")):
             return "this model does not encode and decode"
         try:
-            split_of(run, data)
+            factor_blocks(space_of(split_of(run, data).data), self.blocks)
         except UsageError as error:
             return str(error)
         return ""
@@ -120,7 +120,7 @@ class Recombination(_OfBlocks):
             "rmse_recombined_train": trained,
             "rmse_constant": float(np.sqrt(np.square(truth - _mean_image(split)).mean())),
         }
-        shares = block_shares(run, codes)
+        shares = block_shares(run, codes[draw(len(codes), self.images, seed)])
         if shares is not None:
             smallest = float(shares.min())
             scores["smallest_share"] = Score("smallest_share", smallest, 1 / len(shares), {"per_block": shares}, {})
@@ -183,10 +183,12 @@ class Composition(_OfBlocks):
         get_recipe(self.recipe)
 
     def _lacks(self, run: Run, data: Dataset) -> str:
-        if self.infer == "search" or isinstance(run, Function) or not self._predicts(run):
+        if self.infer == "search":
             return super()._lacks(run, data)
+        if isinstance(run, Function) or not (run.can("encode") or self._predicts(run)):
+            return "this model neither encodes nor predicts factors"
         try:
-            split_of(run, data)
+            space_of(split_of(run, data).data)
         except UsageError as error:
             return str(error)
         return ""

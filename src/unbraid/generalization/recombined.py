@@ -30,6 +30,8 @@ __all__ = [
 
 HELD = 4096
 """Images held at a time."""
+DRAWN = 1024
+"""Codes that a decoder draws at a time."""
 MOST_BLOCKS = 5
 """Of so many blocks all orders are tried."""
 
@@ -46,7 +48,7 @@ def factor_blocks(space: FactorSpace, blocks: Sequence[int]) -> tuple[slice, ...
     """Blocks of factors in their order: so many of them (one number), or of these sizes."""
     from unbraid.nets import block_sizes
 
-    sizes = block_sizes(len(space.names), blocks[0] if len(blocks) == 1 else blocks)
+    sizes = block_sizes(len(space.names), blocks[0] if len(blocks) == 1 else blocks, "factors")
     if len(sizes) > MOST_BLOCKS:
         raise UsageError(f"blocks must be at most {MOST_BLOCKS}, got {len(sizes)}")
     return _slices(sizes)
@@ -142,18 +144,27 @@ def recombined_error(run: Run, codes: np.ndarray, truth: np.ndarray) -> float:
 def block_shares(run: Run, codes: np.ndarray) -> np.ndarray | None:
     """The share of each block in the variance of what an additive decoder draws of these codes; ``None`` of others.
 
-    Variances over the codes of the images that each block adds, summed over pixels, divided by their sum.
+    Variances over the codes of the images that each block adds, summed over pixels, divided by their sum. Images are
+    drawn and forgotten 1,024 at a time.
     """
     import torch
 
     decoder = additive_of(run)
     if decoder is None:
         return None
+    sums: list[np.ndarray | float] = [0.0] * len(decoder.sizes)
+    squares = list(sums)
     with torch.no_grad():
-        parts = decoder.split(torch.as_tensor(codes, dtype=torch.float32, device=run.device))
-        spread = [float(decoder.block(b, part).float().var(0, unbiased=False).sum()) for b, part in enumerate(parts)]
-    total = sum(spread)
-    return np.array(spread) / total if total > 0 else np.full(len(spread), np.nan)
+        for some in torch.as_tensor(codes, dtype=torch.float32, device=run.device).split(DRAWN):
+            for number, part in enumerate(decoder.split(some)):
+                drawn = decoder.block(number, part).flatten(1).cpu().numpy().astype(np.float64)
+                sums[number] += drawn.sum(axis=0)
+                squares[number] += np.square(drawn).sum(axis=0)
+    count = len(codes)
+    variances = [square / count - np.square(mean / count) for square, mean in zip(squares, sums, strict=True)]
+    spread = np.array([np.sum(np.maximum(variance, 0.0)) for variance in variances])
+    total = spread.sum()
+    return spread / total if total > 0 else np.full(len(spread), np.nan)
 
 
 def _slices(sizes: Sequence[int]) -> tuple[slice, ...]:

@@ -10,20 +10,30 @@ import numpy as np
 
 from unbraid.data import Split
 from unbraid.errors import UsageError
-from unbraid.generalization.recombined import Blocks, Donors, additive_of, best_assignment, blocks_of, join, train_codes
+from unbraid.generalization.recombined import (
+    DRAWN,
+    Blocks,
+    Donors,
+    additive_of,
+    best_assignment,
+    blocks_of,
+    join,
+    train_codes,
+)
 from unbraid.generalization.scores import space_of, targets
 
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from unbraid.nets import Additive
     from unbraid.training import Run
 
 __all__ = ["RecombinedSearch"]
 
 MOST = 1 << 18
 """Recombinations that are drawn and compared at most."""
-DRAWN = 1024
-"""Recombinations drawn at a time."""
+MOST_NUMBERS = 1 << 27
+"""Of all pictures together, half a gigabyte; a decoder that adds up blocks only holds those of each block."""
 
 
 class RecombinedSearch:
@@ -43,10 +53,17 @@ class RecombinedSearch:
         rng = np.random.default_rng((seed, 3))
         rows = [donor.of_each(each, rng) for donor in donors]
         self.counts = [len(chosen) for chosen in rows]
-        if math.prod(self.counts) > MOST:
+        asked, pixels = math.prod(self.counts), math.prod(split.data.shape)
+        if asked > MOST:
             raise UsageError(
                 f"{' x '.join(map(str, self.counts))} recombinations are too many to compare; take each=1, fewer "
                 "values of factors, or infer=encode"
+            )
+        if _adding(run, len(rows)) is None and asked * pixels > MOST_NUMBERS:
+            raise UsageError(
+                f"the pictures of {' x '.join(map(str, self.counts))} recombinations have {asked * pixels:,} numbers, "
+                f"and at most {MOST_NUMBERS:,} are held; take each=1, smaller images, fewer values of factors, "
+                "infer=encode, or a decoder that adds up the blocks (network additive)"
             )
         self.factors = [split.train.factors(chosen) for chosen in rows]
         assignment, _ = best_assignment(run, split, codes, donors, self.blocks, images, seed)
@@ -67,6 +84,12 @@ class RecombinedSearch:
         return targets(found, self.space)
 
 
+def _adding(run: Run, blocks: int) -> Additive | None:
+    """The decoder of a run if it adds up so many blocks."""
+    decoder = additive_of(run)
+    return decoder if decoder is not None and len(decoder.sizes) == blocks else None
+
+
 def _pictures(
     run: Run, codes: np.ndarray, rows: Sequence[np.ndarray], blocks: Blocks, assignment: Sequence[int]
 ) -> list[Tensor]:
@@ -76,9 +99,9 @@ def _pictures(
     def codes_of(values: np.ndarray) -> Tensor:
         return torch.as_tensor(values, dtype=torch.float32, device=run.device)
 
-    decoder = additive_of(run)
+    decoder = _adding(run, len(rows))
     with torch.no_grad():
-        if decoder is not None and len(decoder.sizes) == len(rows):
+        if decoder is not None:
             return [
                 decoder.block(latent, codes_of(codes[rows[number]][:, blocks.latents[latent]])).flatten(1).float()
                 for number, latent in enumerate(assignment)

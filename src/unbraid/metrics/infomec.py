@@ -5,7 +5,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unbraid.errors import unknown_name
+from unbraid.errors import UsageError, unknown_name
 from unbraid.metrics._discrete import Binning, code_information, entropy, identity_code, relabel
 from unbraid.metrics._kinds import standardize
 from unbraid.metrics._logistic import SOLVER, WHOLE, fit_logistic, log_probabilities
@@ -19,6 +19,9 @@ Active = Literal["share", "qlae", "tripod"]
 ESTIMATORS, RULES = ("neighbours", "bins", "values"), get_args(Active)
 MOST_VALUES = 500
 """Of a factor; a regression with more classes takes minutes and says little."""
+
+MOST_CODE_VALUES = 100
+"""Of a code that is counted by its values, each of which is a column of the regression."""
 
 
 @register(
@@ -79,6 +82,8 @@ def infomec(
         return np.array(table) / entropy(factors)
 
     check_values(factors, MOST_VALUES)
+    if estimator == "values":
+        _check_few(codes)
     alive = _active(codes, active, min_range, discrete=estimator == "values")
     table = np.zeros((codes.shape[1], factors.shape[1]))
     if alive.any():
@@ -127,6 +132,16 @@ def _active(codes: np.ndarray, rule: Active, min_range: float, *, discrete: bool
     if discrete:
         return reach > (0.1 if rule == "tripod" else 0)
     return reach > reach.max() / (10 if rule == "tripod" else 20)
+
+
+def _check_few(codes: np.ndarray) -> None:
+    for number, code in enumerate(codes.T):
+        values = len(np.unique(code))
+        if values > MOST_CODE_VALUES:
+            raise UsageError(
+                f'estimator="values" is for codes of at most {MOST_CODE_VALUES} values, and code {number} takes '
+                f'{values} in {len(code)} samples; take estimator="neighbours", or "bins"'
+            )
 
 
 def _one_hot(codes: np.ndarray) -> np.ndarray:

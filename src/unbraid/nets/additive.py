@@ -13,19 +13,21 @@ from unbraid.nets.registry import Shape, build_inner, register
 __all__ = ["Additive", "additive", "block_sizes", "check_additive", "shuffled_blocks"]
 
 
-def block_sizes(latents: int, blocks: int | Sequence[int]) -> tuple[int, ...]:
+def block_sizes(count: int, blocks: int | Sequence[int], what: str = "latents") -> tuple[int, ...]:
     """How many latents each block has: so many blocks as even as can be, larger ones first, or the sizes themselves.
+
+    ``what`` names them where blocks are refused.
 
     >>> block_sizes(6, 2), block_sizes(3, 2), block_sizes(6, [1, 5])
     ((3, 3), (2, 1), (1, 5))
     """
     if isinstance(blocks, int):
-        if not 1 <= blocks <= latents:
-            raise UsageError(f"blocks must lie in 1..{latents}, the number of latents, got {blocks}")
-        return tuple(latents // blocks + (block < latents % blocks) for block in range(blocks))
+        if not 1 <= blocks <= count:
+            raise UsageError(f"blocks must lie in 1..{count}, the number of {what}, got {blocks}")
+        return tuple(count // blocks + (block < count % blocks) for block in range(blocks))
     sizes = tuple(blocks)
-    if min(sizes, default=0) < 1 or sum(sizes) != latents:
-        raise UsageError(f"blocks must be sizes that add up to the {latents} latents, as in 2+1, got {sizes}")
+    if min(sizes, default=0) < 1 or sum(sizes) != count:
+        raise UsageError(f"blocks must be sizes that add up to the {count} {what}, as in 2+1, got {sizes}")
     return sizes
 
 

@@ -18,7 +18,7 @@ from unbraid.paths import quoted
 from unbraid.report.tiles import captioned, enlarge, labelled_rows
 from unbraid.training import Run
 
-__all__ = ["Traversal", "TraversalKind", "save_animation", "save_grid", "traverse"]
+__all__ = ["Traversal", "TraversalKind", "save_animation", "save_grid", "traverse", "walk"]
 
 TraversalKind = Literal["prior", "posterior", "range"]
 LEAST = 0.1
@@ -55,6 +55,10 @@ def traverse(
     ``prior`` starts at the prior's mean and goes through the middle 95 % of the prior. ``posterior`` starts at the code
     of one image of the data set and goes where the codes of the data lie (their 1 % to 99 % quantiles). ``range``
     starts there too and goes from ``-reach`` to ``reach``. Rows are sorted by the latent's mean KL.
+
+    Where a run's codes are discrete, ``posterior`` goes through the values that the codes of the data take: evenly
+    chosen ones if there are more than ``values``, repeated if there are fewer. The other kinds would draw codes that no
+    image has, and are refused.
     """
     if kind not in ("prior", "posterior", "range"):
         raise UsageError(f"kind must be prior, posterior or range, got {kind!r}")
@@ -66,6 +70,11 @@ def traverse(
                 f"{run.path} has no latents to walk along: a model trained by {run.objective.name!r} does not "
                 f"{ability}; `unbraid report {quoted(run.path)}` shows what it does"
             )
+    if run.discrete_codes and kind != "posterior":
+        raise UsageError(
+            f"{run.path} has codes of a few values, and most of what kind {kind!r} goes through is none of them; take "
+            "kind posterior, which goes through the values themselves"
+        )
     data.need_pictures("a traversal")
     rng = counter_rng(seed, 0)
     index = data.sample_index(1000, rng)
@@ -81,7 +90,7 @@ def traverse(
                 f"{run.path} has no active latent: all codes are the prior; train longer or weaken the penalty"
             )
     start = np.zeros(codes.shape[1]) if kind == "prior" else _code_of(run, data, image, codes, rng)
-    paths = np.stack([_path(kind, codes[:, latent], values, reach) for latent in order])
+    paths = np.stack([_path(kind, codes[:, latent], values, reach, discrete=run.discrete_codes) for latent in order])
     batch = np.repeat(start[None, None], len(order), axis=0).repeat(values, axis=1)  # [latents, values, d]
     batch[np.arange(len(order)), :, order] = paths
     images = run.decode(batch.reshape(-1, len(start)))
@@ -90,12 +99,12 @@ def traverse(
         tuple(int(latent) for latent in order),
         None if kl is None else kl[order],
         paths,
-        _known(codes[:, order], data, index, counter_rng(seed, 1)),
+        _known(codes[:, order], data, index, counter_rng(seed, 1), discrete=run.discrete_codes),
     )
 
 
 def _known(
-    codes: np.ndarray, data: ImageDataset, index: np.ndarray, rng: np.random.Generator
+    codes: np.ndarray, data: ImageDataset, index: np.ndarray, rng: np.random.Generator, *, discrete: bool
 ) -> tuple[tuple[str, float] | None, ...] | None:
     """Of which factor each code knows most, in parts of that factor's entropy and beyond chance."""
     names = data.factor_names
@@ -104,7 +113,8 @@ def _known(
     if factors is None or not varying:
         return None
     chosen = factors[:, varying]
-    found, chance = (mig(codes, rows).parts for rows in (chosen, rng.permutation(chosen)))
+    binning: Literal["values", "width"] = "values" if discrete else "width"
+    found, chance = (mig(codes, rows, binning=binning).parts for rows in (chosen, rng.permutation(chosen)))
     # Counts of few images find information in anything: what they find with images mixed up is taken off.
     shares = (found["information"] - chance["information"]) / (found["entropy"] - chance["information"])  # [latents, K]
     best = shares.argmax(axis=1)
@@ -124,13 +134,21 @@ def _code_of(
     return run.encode(data.images(np.array([image]), rng))[0]
 
 
-def _path(kind: TraversalKind, codes: np.ndarray, values: int, reach: float) -> np.ndarray:
+def _path(kind: TraversalKind, codes: np.ndarray, values: int, reach: float, *, discrete: bool) -> np.ndarray:
     if kind == "prior":
         return np.array([NormalDist().inv_cdf(p) for p in np.linspace(0.025, 0.975, values)])
     if kind == "posterior":
-        low, high = np.quantile(codes, [0.01, 0.99])
-        return np.linspace(low, high, values)
+        return walk(codes, values, discrete=discrete)
     return np.linspace(-reach, reach, values)
+
+
+def walk(codes: np.ndarray, values: int, *, discrete: bool) -> np.ndarray:
+    """So many steps through where the codes ``[n]`` of a latent lie; discrete ones only through values they take."""
+    if discrete:
+        taken = np.unique(codes)
+        return taken[np.linspace(0, len(taken) - 1, values).round().astype(int)]
+    low, high = np.quantile(codes, [0.01, 0.99])
+    return np.linspace(low, high, values)
 
 
 def save_grid(traversal: Traversal, path: Path) -> None:

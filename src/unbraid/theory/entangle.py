@@ -32,6 +32,11 @@ class EntangledRun(Run):
         # Share the networks: a second load would double the memory.
         self.model = run.model
 
+    @property
+    def discrete_codes(self) -> bool:
+        """Never: turned codes mix the values of several latents."""
+        return False
+
     def encode(
         self, images: np.ndarray, *, kind: Literal["mean", "sampled"] = "mean", seed: int = 0, batch_size: int = 256
     ) -> np.ndarray:

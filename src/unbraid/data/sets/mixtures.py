@@ -16,6 +16,8 @@ __all__ = ["mixed_pairs", "mixed_segments", "random_mixing"]
 Law = Literal["laplace", "normal"]
 DRAWS, SLOPE = 25_000, 0.2
 """Matrices of which a layer takes the best conditioned, and what is left of numbers below zero."""
+WIDEST = 10
+"""Scale of pairs in a cube of side 1: beyond it hardly a step stays inside, and the law is flat there anyway."""
 _TRAPS = ("Float vectors, not images: only fully connected networks take them, with a gaussian likelihood.",)
 
 
@@ -61,11 +63,11 @@ def mixed_pairs(
     The second is drawn by ``law`` around the first, with ``scale`` in each source, and kept inside the cube: density
     proportional to exp(-|z' - z| / scale) for laplace, exp(-(z' - z)^2 / (2 scale^2)) for normal.
     """
-    _check(sources=sources, layers=layers, pairs=pairs)
+    _check(seed, draw, sources=sources, layers=layers, pairs=pairs)
     if law not in get_args(Law):
         raise unknown_name("law", law, get_args(Law))
-    if not scale > 0:
-        raise UsageError(f"scale must be positive, got {scale}")
+    if not 0 < scale <= WIDEST:
+        raise UsageError(f"scale must lie above 0 and be at most {WIDEST}, got {scale}")
     rng = np.random.default_rng((seed, draw, 1))
     first = rng.random((pairs, sources))
     second = np.full_like(first, -1.0)
@@ -98,7 +100,7 @@ def mixed_segments(
 
     The segment of a point is its class: the side information without which the sources could not be found.
     """
-    _check(sources=sources, segments=segments, points=points, layers=layers)
+    _check(seed, draw, sources=sources, segments=segments, points=points, layers=layers)
     scales = np.random.default_rng((seed, 2)).uniform(0.5, 3.0, (segments, sources))
     labels = np.repeat(np.arange(segments), points)
     values = scales[labels] * np.random.default_rng((seed, draw, 3)).standard_normal((len(labels), sources))
@@ -106,7 +108,10 @@ def mixed_segments(
     return from_vectors(random_mixing(values, layers, seed), values, labels, names=names, name="mixed-segments")
 
 
-def _check(**counts: int) -> None:
+def _check(seed: int, draw: int, **counts: int) -> None:
+    for name, value in (("seed", seed), ("draw", draw)):
+        if value < 0:
+            raise UsageError(f"{name} must be at least 0, got {value}")
     for name, value in counts.items():
         if value < 1:
             raise UsageError(f"{name} must be at least 1, got {value}")

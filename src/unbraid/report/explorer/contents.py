@@ -207,11 +207,12 @@ def _measure(contents: Contents, run: Run, data: ImageDataset, images: int, samp
         contents.factors = [data.factor_names[k] for k in varied]
         contents.gallery["factors"] = factors[:images, varied].tolist()
         if varied:
-            found = mig(codes, factors[:, varied])
+            found = mig(codes, factors[:, varied], binning="values" if run.discrete_codes else "width")
             entropies, values = found.parts["entropy"], np.ptp(factors[:, varied], axis=0) + 1
             contents.information = np.round(found.parts["information"] / entropies, 4).tolist()
             # Under independence 2 n I is chi-square distributed; this is its mean.
-            freedom = (found.settings["bins"] - 1) * (values - 1)
+            taken = max(len(np.unique(code)) for code in codes.T) if run.discrete_codes else found.settings["bins"]
+            freedom = (taken - 1) * (values - 1)
             contents.chance = np.round(freedom / (2 * sample) / entropies, 4).tolist()
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from unbraid.data import ImageDataset, load
 from unbraid.evaluation import UDR, read_share, shared_codes
 from unbraid.report.tiles import enlarge
+from unbraid.report.traversal import walk
 from unbraid.study import EVALUATION, answers_of
 from unbraid.training import Run
 
@@ -38,8 +39,7 @@ def looks(run: Run, *, rows: int = 2, columns: int = 8) -> bytes:
     order = np.argsort(-(kl if kl is not None else codes.var(axis=0)), kind="stable")[:rows]
     batch = np.tile(codes[0], (len(order), columns, 1))
     for row, latent in enumerate(order):
-        low, high = np.quantile(codes[:, latent], [0.01, 0.99])
-        batch[row, :, latent] = np.linspace(low, high, columns)
+        batch[row, :, latent] = walk(codes[:, latent], columns, discrete=run.discrete_codes)
     images = np.stack([enlarge(image, SIDE) for image in run.decode(batch.reshape(-1, codes.shape[1]))])
     height, width = images.shape[1:3]
     sheet = np.zeros((len(order), height + 1, columns, width + 1, 4), np.uint8)  # gaps of one clear pixel
