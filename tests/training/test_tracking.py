@@ -18,7 +18,7 @@ from unbraid.cli.app import main
 from unbraid.errors import UsageError, UsageWarning
 from unbraid.objectives import BetaVAE
 from unbraid.training import Hook, open_run
-from unbraid.training.tracking import Tracker, named_trackers, send_run
+from unbraid.training.tracking import Tracker, named_trackers, send_run, settings_of
 
 OWN = f"{Path(__file__).with_name('own_tracker.py')}:Lines"
 PLUGIN = Path(__file__).parents[1] / "dots.py"
@@ -208,3 +208,21 @@ def test_no_secret_of_the_environment_reaches_the_record(dots, tmp_path, told, m
     run = train(dots, tmp_path / "run", track=OWN)
     assert b"0123456789secret" not in b"".join(path.read_bytes() for path in run.path.iterdir())
     assert "0123456789secret" not in os.fspath(json.dumps(told()))
+
+
+@pytest.mark.parametrize(
+    ("value", "sent"),
+    [
+        (["ant:snapshots=/home/me/secret/run", "flip"], "['ant:snapshots=run', 'flip']"),
+        ("ant:snapshots=secret/my runs/first/,rate=1/8", "ant:snapshots=first,rate=1/8"),
+        ("/home/me,secret/run", "run"),
+        ("~/secret/run", "run"),
+        ("C:\\Users\\secret\\run", "C:run"),
+        ("https://secret.example/run", "https:run"),
+        ({"from": Path("/home/secret/run")}, "{'from': 'run'}"),
+        ("mlp:width=32,norm=none", "mlp:width=32,norm=none"),
+        (2.0, 2.0),
+    ],
+)
+def test_of_paths_in_settings_only_the_last_part_is_sent(value, sent):
+    assert settings_of({"objective": {"name": "vae", "options": {"option": value}}})["option"] == sent

@@ -99,10 +99,11 @@ def _own(file: Path, name: str) -> Tracker:
 def settings_of(record: Mapping[str, Any]) -> dict[str, str | int | float | bool]:
     """The settings of a run as plain values by dotted names: what a tracker may tell others.
 
-    Neither the command nor where anything lies on this machine is among them.
+    Neither the command nor where anything lies on this machine is among them: of paths the last part is left.
 
-    >>> settings_of({"objective": {"name": "vae", "options": {"beta": 2.0}}, "seed": 1, "command": ["--key", "x"]})
-    {'objective': 'vae', 'beta': 2.0, 'seed': 1}
+    >>> options = {"beta": 2.0, "augment": ["ant:snapshots=/home/me/run"]}
+    >>> settings_of({"objective": {"name": "vae", "options": options}, "seed": 1, "command": ["--key", "x"]})
+    {'objective': 'vae', 'beta': 2.0, 'augment': "['ant:snapshots=run']", 'seed': 1}
     """
     objective, data = record.get("objective", {}), record.get("data", {})
     found = {
@@ -114,11 +115,33 @@ def settings_of(record: Mapping[str, Any]) -> dict[str, str | int | float | bool
         **{f"versions.{key}": value for key, value in record.get("versions", {}).items()},
         **{f"arithmetic.{key}": value for key, value in record.get("arithmetic", {}).items()},
     }
-    return {
-        key: value if isinstance(value, str | int | float | bool) else str(value)
-        for key, value in found.items()
-        if value is not None
-    }
+    plain = {key: _without_folders(value) for key, value in found.items() if value is not None}
+    return {key: value if isinstance(value, str | int | float | bool) else str(value) for key, value in plain.items()}
+
+
+_PIECES = re.compile(r"[^,;:=()\[\]{}'\"]+")
+"""What stands between the signs of options such as ``ant:snapshots=runs/ant``: a path may have spaces."""
+
+
+def _without_folders(value: Any) -> Any:
+    """The same with the last part in the place of every path, also inside texts, lists and mappings."""
+    if isinstance(value, Mapping):
+        return {_without_folders(key): _without_folders(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_folders(item) for item in value]
+    if isinstance(value, Path):
+        return value.name
+    if not isinstance(value, str):
+        return value
+    if re.match(r"[/\\~]", value):
+        return _last(value)  # a path as a whole, whatever signs its folders have
+    return _PIECES.sub(lambda piece: _last(piece[0]), value)
+
+
+def _last(piece: str) -> str:
+    if re.fullmatch(r"\d+/\d+", piece):
+        return piece  # a fraction
+    return re.split(r"[/\\]", piece.rstrip("/\\"))[-1]
 
 
 def flat_scores(table: Sequence[Mapping[str, Any]]) -> dict[str, float]:
