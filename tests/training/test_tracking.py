@@ -199,6 +199,12 @@ def test_tensorboard_has_the_numbers_of_the_history_once(dots, tmp_path):
     send_run(run, "tensorboard")
     events.Reload()
     assert events.Tags()["images"] == ["factors"]
+    (sent,) = send_run(run, "tensorboard", again=True)
+    assert (sent.steps, sent.pictures) == (history.height, 1)
+    events = accumulator.EventAccumulator(str(run.path / "tensorboard"))
+    events.Reload()
+    assert [event.step for event in events.Scalars("loss")] == history["step"].to_list()
+    assert len(events.Images("factors")) == 1
     train(dots, tmp_path / "run", steps=20, fresh=True)
     assert not (run.path / "tensorboard").exists()
 
