@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from unbraid.errors import UsageError, UsageWarning
 from unbraid.objectives import BetaVAE
 from unbraid.training import Hook, open_run
 from unbraid.training.tracking import Tracker, named_trackers, send_run, settings_of
+from unbraid.training.tracking.base import sent_later
 
 OWN = f"{Path(__file__).with_name('own_tracker.py')}:Lines"
 PLUGIN = Path(__file__).parents[1] / "dots.py"
@@ -104,16 +106,21 @@ def test_a_tracker_that_always_raises_costs_one_warning(dots, tmp_path):
     assert contents(run.path) == plain
 
 
-def test_what_a_broken_tracker_missed_is_sent_later(dots, tmp_path, told, monkeypatch):
+def test_what_a_broken_tracker_missed_is_sent_later(dots, tmp_path, told, monkeypatch, capsys):
     monkeypatch.setenv("BREAKS_AT", "40")
-    with pytest.warns(UsageWarning, match=r"ConnectionError: no line.*unbraid track"):
+    with pytest.warns(UsageWarning, match="ConnectionError: no line") as warned:
         run = train(dots, tmp_path / "run", track=OWN)
+    words = shlex.split(
+        str(warned[0].message).split("The run folder has everything: ")[1].removesuffix(" sends it later")
+    )
     assert run.info["tracking"]["own_tracker.py:Lines"]["step"] == 20
     with pytest.raises(UsageError, match="ConnectionError: no line"):
         send_run(run, OWN)
     monkeypatch.delenv("BREAKS_AT")
-    (sent,) = send_run(run, OWN)
-    assert (sent.steps, sent.id) == (2, "id-7")
+    monkeypatch.chdir(tmp_path)
+    assert main([*words[1:], "--json"]) == 0
+    (sent,) = json.loads(capsys.readouterr().out)
+    assert (sent["steps"], sent["id"]) == (2, "id-7")
     assert [call[1] for call in told() if call[0] == "log"] == [20, 40, 60]
 
 
@@ -182,6 +189,32 @@ def test_objects_are_taken_beside_names():
     mine = Mine()
     assert named_trackers([mine, OWN]).keys() == {"Mine", "own_tracker.py:Lines"}
     assert named_trackers("") == {}
+
+
+def test_what_an_object_missed_is_sent_later_from_python(dots, tmp_path):
+    class Mine(Tracker):
+        steps, broken = (), True
+
+        def start(self, folder, record, before):
+            return before or "mine"
+
+        def log(self, step, scalars):
+            if self.broken:
+                raise ConnectionError("no line")
+            self.steps += (step,)
+
+    mine = Mine()
+    with pytest.warns(UsageWarning, match=r"unbraid\.training\.tracking\.send_run\('.*run', Mine\(\.\.\.\)\) sends"):
+        run = train(dots, tmp_path / "run", track=mine)
+    mine.broken = False
+    (sent,) = send_run(run, mine)
+    assert (sent.to, sent.id, mine.steps) == ("Mine", "mine", (20, 40, 60))
+
+
+def test_the_hint_for_a_named_tracker_is_its_name(tmp_path):
+    pytest.importorskip("tensorboard")
+    tracker = named_trackers("tensorboard")["tensorboard"]
+    assert sent_later("tensorboard", tracker, tmp_path) == f"unbraid track {tmp_path} --to tensorboard"
 
 
 def test_tensorboard_has_the_numbers_of_the_history_once(dots, tmp_path):

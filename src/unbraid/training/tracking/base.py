@@ -9,10 +9,21 @@ from pathlib import Path
 from typing import Any
 
 from unbraid.errors import UsageError
+from unbraid.paths import quoted
 from unbraid.plugins import import_file
 from unbraid.registry import Registry, summary
 
-__all__ = ["Asked", "Tracker", "about", "flat_scores", "named_trackers", "names", "register", "settings_of"]
+__all__ = [
+    "Asked",
+    "Tracker",
+    "about",
+    "flat_scores",
+    "named_trackers",
+    "names",
+    "register",
+    "sent_later",
+    "settings_of",
+]
 
 
 class Tracker:
@@ -79,6 +90,17 @@ def named_trackers(asked: Asked) -> dict[str, Tracker]:
                 _own(Path(file), name) if own else _TRACKERS[one.strip()]()
             )
     return found
+
+
+def sent_later(name: str, tracker: Tracker, folder: Path) -> str:
+    """How what a tracker missed can be sent to it, as something to paste."""
+    file, _, made = name.rpartition(":")
+    module = sys.modules.get(Path(file).stem) if file.endswith(".py") else None
+    if module is not None and module.__file__ is not None:
+        return f"unbraid track {quoted(folder)} --to {quoted(f'{Path(module.__file__).absolute()}:{made}')}"
+    if name in names() and type(tracker) is _TRACKERS[name]:
+        return f"unbraid track {quoted(folder)} --to {name}"
+    return f"in Python, unbraid.training.tracking.send_run({str(folder)!r}, {type(tracker).__name__}(...))"
 
 
 def _own(file: Path, name: str) -> Tracker:
