@@ -149,6 +149,10 @@ def test_the_command_sends_a_finished_run_once_and_again_when_asked(tmp_path, to
     assert open_run(run.path).finished
 
 
+class HalfATracker:
+    def start(self, *_): ...
+
+
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
@@ -156,6 +160,12 @@ def test_the_command_sends_a_finished_run_once_and_again_when_asked(tmp_path, to
         ("missing.py:Mine", "no such Python file"),
         (OWN.replace("Lines", "Nothing"), "the file has no class 'Nothing'"),
         (OWN.replace("Lines", "Half"), "has no method 'log', expected start, log, picture, scores, finish"),
+        (HalfATracker(), "tracker HalfATracker has no method 'log', expected start"),
+        (Tracker, r"got the class Tracker; give Tracker\(\)"),
+        ([OWN, Tracker], r"got the class Tracker; give Tracker\(\)"),
+        (3, r"track must be names of trackers \(tensorboard, wandb, mlflow, FILE.py:CLASS\) or objects.*got 3"),
+        (None, "got None"),
+        (object(), "got <object object"),
     ],
 )
 def test_a_wrong_tracker_is_refused_before_anything_is_done(dots, tmp_path, asked, message):
@@ -188,6 +198,12 @@ def test_objects_are_taken_beside_names():
 
     mine = Mine()
     assert named_trackers([mine, OWN]).keys() == {"Mine", "own_tracker.py:Lines"}
+
+    class Other:
+        start = log = picture = scores = finish = lambda *_: None
+
+    other = Other()
+    assert named_trackers(other) == {"Other": other}
     assert named_trackers("") == {}
 
 

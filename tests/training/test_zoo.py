@@ -225,6 +225,18 @@ def test_the_commands_list_runs_and_put_one_into_a_folder(tmp_path, monkeypatch,
     assert "unbraid zoo get small --out runs/small" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("packed")
+def test_an_empty_folder_is_filled_and_stays_the_current_one(tmp_path, monkeypatch, capsys):
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    assert main(["zoo", "get", "small", "--out", "."]) == 0
+    assert Path.cwd().samefile(tmp_path / "here")
+    assert {path.name for path in Path().iterdir()} == {"run.json", CHECKPOINT, "history.csv", "evaluations.csv"}
+    assert open_run(".").finished
+    assert main(["zoo", "get", "small", "--out", "."]) == 2
+    assert "is there already" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -232,6 +244,8 @@ def test_the_commands_list_runs_and_put_one_into_a_folder(tmp_path, monkeypatch,
         ({"file": "gone.zip"}, "not where its catalogue says"),
         ({"steps": "many"}, "steps"),
         ({"colour": "red"}, "unknown entry 'colour'"),
+        ({"sha256": "../../" + "0" * 58}, "sha256 must be 64 hex digits"),
+        ({"sha256": "0" * 63}, "sha256 must be 64 hex digits"),
     ],
 )
 def test_a_wrong_catalogue_is_told_of(packed, changes, message):

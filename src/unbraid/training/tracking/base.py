@@ -80,9 +80,13 @@ def named_trackers(asked: Asked) -> dict[str, Tracker]:
     Names are separated by commas; ``FILE.py:NAME`` is a class of one's own with the methods of :class:`Tracker`.
     """
     found: dict[str, Tracker] = {}
-    for one in [asked] if isinstance(asked, Tracker) else asked.split(",") if isinstance(asked, str) else asked:
-        if isinstance(one, Tracker):
-            found[type(one).__name__] = one
+    if isinstance(asked, str):
+        several: Iterable[Any] = asked.split(",")
+    else:
+        several = asked if isinstance(asked, Iterable) and not isinstance(asked, type | Tracker) else [asked]
+    for one in several:
+        if not isinstance(one, str):
+            found[type(one).__name__] = _object(one)
         elif one.strip():
             file, colon, name = one.strip().rpartition(":")
             own = colon and file.endswith(".py")
@@ -90,6 +94,18 @@ def named_trackers(asked: Asked) -> dict[str, Tracker]:
                 _own(Path(file), name) if own else _TRACKERS[one.strip()]()
             )
     return found
+
+
+def _object(one: Any) -> Tracker:
+    """An object that was given as a tracker, if it can be one."""
+    if isinstance(one, type):
+        raise UsageError(f"track must be names or objects, got the class {one.__name__}; give {one.__name__}()")
+    if not any(callable(getattr(one, method, None)) for method in _METHODS):
+        raise UsageError(
+            f"track must be names of trackers ({', '.join(names())}, FILE.py:CLASS) or objects of the class "
+            f"unbraid.training.tracking.Tracker, got {one!r}"
+        )
+    return _checked(one, type(one).__name__)
 
 
 def sent_later(name: str, tracker: Tracker, folder: Path) -> str:
@@ -108,14 +124,19 @@ def _own(file: Path, name: str) -> Tracker:
     made = getattr(sys.modules[file.stem], name, None)
     if not callable(made):
         raise UsageError(f"tracker {file}:{name}: the file has no class {name!r}")
-    tracker = made()
+    return _checked(made(), f"{file}:{name}")
+
+
+def _checked(tracker: Any, name: str) -> Tracker:
+    """The same, if it has all methods."""
     missing = [method for method in _METHODS if not callable(getattr(tracker, method, None))]
     if missing:
         raise UsageError(
-            f"tracker {file}:{name} has no method {missing[0]!r}, expected {', '.join(_METHODS)}; "
+            f"tracker {name} has no method {missing[0]!r}, expected {', '.join(_METHODS)}; "
             "class Mine(unbraid.training.tracking.Tracker) inherits what it does not need"
         )
-    return tracker
+    found: Tracker = tracker
+    return found
 
 
 def settings_of(record: Mapping[str, Any]) -> dict[str, str | int | float | bool]:

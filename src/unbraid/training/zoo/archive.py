@@ -78,7 +78,9 @@ def unpack(archive: Path, folder: Path) -> None:
 
     Refused are archives that hold anything but the files of a run: no other names, no folders, no paths out of it.
     """
-    part = folder.with_name(f".{folder.name}.{secrets.token_hex(8)}.part")
+    # A folder that is there may be the current one, which must stay the same one: it is filled, not replaced.
+    empty = folder.is_dir()
+    part = (folder if empty else folder.parent) / f".{folder.name}.{secrets.token_hex(8)}.part"
     try:
         with open_zip(archive, "get it anew") as file:
             infos = file.infolist()
@@ -97,8 +99,10 @@ def unpack(archive: Path, folder: Path) -> None:
             for info in infos:
                 with file.open(info) as member:
                     write_bytes(part / info.filename, take(member, info.file_size))
-        if folder.is_dir():
-            folder.rmdir()  # an empty one that was made for it
-        part.rename(folder)
+        if empty:
+            for name in sorted(names, key=INFO.__eq__):  # its record comes last: before that it is no run
+                (part / name).rename(folder / name)
+        else:
+            part.rename(folder)
     finally:
         shutil.rmtree(part, ignore_errors=True)
