@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -18,7 +19,8 @@ from unbraid.cli.app import main
 from unbraid.errors import UsageError, UsageWarning
 from unbraid.objectives import BetaVAE
 from unbraid.training import Hook, open_run
-from unbraid.training.tracking import Tracker, named_trackers, send_run
+from unbraid.training.tracking import Tracker, named_trackers, send_run, settings_of
+from unbraid.training.tracking.base import sent_later
 
 OWN = f"{Path(__file__).with_name('own_tracker.py')}:Lines"
 PLUGIN = Path(__file__).parents[1] / "dots.py"
@@ -104,16 +106,21 @@ def test_a_tracker_that_always_raises_costs_one_warning(dots, tmp_path):
     assert contents(run.path) == plain
 
 
-def test_what_a_broken_tracker_missed_is_sent_later(dots, tmp_path, told, monkeypatch):
+def test_what_a_broken_tracker_missed_is_sent_later(dots, tmp_path, told, monkeypatch, capsys):
     monkeypatch.setenv("BREAKS_AT", "40")
-    with pytest.warns(UsageWarning, match=r"ConnectionError: no line.*unbraid track"):
+    with pytest.warns(UsageWarning, match="ConnectionError: no line") as warned:
         run = train(dots, tmp_path / "run", track=OWN)
+    words = shlex.split(
+        str(warned[0].message).split("The run folder has everything: ")[1].removesuffix(" sends it later")
+    )
     assert run.info["tracking"]["own_tracker.py:Lines"]["step"] == 20
     with pytest.raises(UsageError, match="ConnectionError: no line"):
         send_run(run, OWN)
     monkeypatch.delenv("BREAKS_AT")
-    (sent,) = send_run(run, OWN)
-    assert (sent.steps, sent.id) == (2, "id-7")
+    monkeypatch.chdir(tmp_path)
+    assert main([*words[1:], "--json"]) == 0
+    (sent,) = json.loads(capsys.readouterr().out)
+    assert (sent["steps"], sent["id"]) == (2, "id-7")
     assert [call[1] for call in told() if call[0] == "log"] == [20, 40, 60]
 
 
@@ -142,6 +149,10 @@ def test_the_command_sends_a_finished_run_once_and_again_when_asked(tmp_path, to
     assert open_run(run.path).finished
 
 
+class HalfATracker:
+    def start(self, *_): ...
+
+
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
@@ -149,6 +160,12 @@ def test_the_command_sends_a_finished_run_once_and_again_when_asked(tmp_path, to
         ("missing.py:Mine", "no such Python file"),
         (OWN.replace("Lines", "Nothing"), "the file has no class 'Nothing'"),
         (OWN.replace("Lines", "Half"), "has no method 'log', expected start, log, picture, scores, finish"),
+        (HalfATracker(), "tracker HalfATracker has no method 'log', expected start"),
+        (Tracker, r"got the class Tracker; give Tracker\(\)"),
+        ([OWN, Tracker], r"got the class Tracker; give Tracker\(\)"),
+        (3, r"track must be names of trackers \(tensorboard, wandb, mlflow, FILE.py:CLASS\) or objects.*got 3"),
+        (None, "got None"),
+        (object(), "got <object object"),
     ],
 )
 def test_a_wrong_tracker_is_refused_before_anything_is_done(dots, tmp_path, asked, message):
@@ -181,7 +198,39 @@ def test_objects_are_taken_beside_names():
 
     mine = Mine()
     assert named_trackers([mine, OWN]).keys() == {"Mine", "own_tracker.py:Lines"}
+
+    class Other:
+        start = log = picture = scores = finish = lambda *_: None
+
+    other = Other()
+    assert named_trackers(other) == {"Other": other}
     assert named_trackers("") == {}
+
+
+def test_what_an_object_missed_is_sent_later_from_python(dots, tmp_path):
+    class Mine(Tracker):
+        steps, broken = (), True
+
+        def start(self, folder, record, before):
+            return before or "mine"
+
+        def log(self, step, scalars):
+            if self.broken:
+                raise ConnectionError("no line")
+            self.steps += (step,)
+
+    mine = Mine()
+    with pytest.warns(UsageWarning, match=r"unbraid\.training\.tracking\.send_run\('.*run', Mine\(\.\.\.\)\) sends"):
+        run = train(dots, tmp_path / "run", track=mine)
+    mine.broken = False
+    (sent,) = send_run(run, mine)
+    assert (sent.to, sent.id, mine.steps) == ("Mine", "mine", (20, 40, 60))
+
+
+def test_the_hint_for_a_named_tracker_is_its_name(tmp_path):
+    pytest.importorskip("tensorboard")
+    tracker = named_trackers("tensorboard")["tensorboard"]
+    assert sent_later("tensorboard", tracker, tmp_path) == f"unbraid track {tmp_path} --to tensorboard"
 
 
 def test_tensorboard_has_the_numbers_of_the_history_once(dots, tmp_path):
@@ -199,6 +248,12 @@ def test_tensorboard_has_the_numbers_of_the_history_once(dots, tmp_path):
     send_run(run, "tensorboard")
     events.Reload()
     assert events.Tags()["images"] == ["factors"]
+    (sent,) = send_run(run, "tensorboard", again=True)
+    assert (sent.steps, sent.pictures) == (history.height, 1)
+    events = accumulator.EventAccumulator(str(run.path / "tensorboard"))
+    events.Reload()
+    assert [event.step for event in events.Scalars("loss")] == history["step"].to_list()
+    assert len(events.Images("factors")) == 1
     train(dots, tmp_path / "run", steps=20, fresh=True)
     assert not (run.path / "tensorboard").exists()
 
@@ -208,3 +263,21 @@ def test_no_secret_of_the_environment_reaches_the_record(dots, tmp_path, told, m
     run = train(dots, tmp_path / "run", track=OWN)
     assert b"0123456789secret" not in b"".join(path.read_bytes() for path in run.path.iterdir())
     assert "0123456789secret" not in os.fspath(json.dumps(told()))
+
+
+@pytest.mark.parametrize(
+    ("value", "sent"),
+    [
+        (["ant:snapshots=/home/me/secret/run", "flip"], "['ant:snapshots=run', 'flip']"),
+        ("ant:snapshots=secret/my runs/first/,rate=1/8", "ant:snapshots=first,rate=1/8"),
+        ("/home/me,secret/run", "run"),
+        ("~/secret/run", "run"),
+        ("C:\\Users\\secret\\run", "C:run"),
+        ("https://secret.example/run", "https:run"),
+        ({"from": Path("/home/secret/run")}, "{'from': 'run'}"),
+        ("mlp:width=32,norm=none", "mlp:width=32,norm=none"),
+        (2.0, 2.0),
+    ],
+)
+def test_of_paths_in_settings_only_the_last_part_is_sent(value, sent):
+    assert settings_of({"objective": {"name": "vae", "options": {"option": value}}})["option"] == sent

@@ -3,6 +3,8 @@
 import hashlib
 import json
 import shlex
+import subprocess
+import sys
 import threading
 import zipfile
 from contextlib import nullcontext
@@ -28,6 +30,11 @@ def root(tmp_path, monkeypatch):
     """An empty data root."""
     monkeypatch.setenv("UNBRAID_DATA", str(tmp_path / "data"))
     return tmp_path / "data"
+
+
+def unlocked(root: Path) -> list[str]:
+    """What lies under the data root for the zoo, but for locks."""
+    return [path.name for path in (root / "zoo").iterdir() if path.suffix != ".lock"]
 
 
 @pytest.fixture
@@ -138,7 +145,35 @@ def test_a_run_is_downloaded_checked_and_its_archive_not_kept(packed, server, ro
     say(file=None, url=server)
     found = open_run("zoo:small")
     assert found.info["objective"] == run.info["objective"]
-    assert [path.name for path in (root / "zoo").iterdir()] == [found.path.name]
+    assert unlocked(root) == [found.path.name]
+
+
+def test_two_processes_of_several_threads_open_a_run_at_once(packed, server, root):
+    _, _, say = packed
+    say(file=None, url=server)
+    script = (
+        "import sys, threading\n"
+        "from concurrent.futures import ThreadPoolExecutor\n"
+        "from unbraid.training.zoo import fetch_run\n"
+        "together = threading.Barrier(4)\n"
+        "print('ready', flush=True)\n"
+        "sys.stdin.readline()\n"
+        "with ThreadPoolExecutor(4) as threads:\n"
+        "    found = set(threads.map(lambda _: (together.wait(), fetch_run('small'))[1].name, range(4)))\n"
+        "print(*found)\n"
+    )
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    processes = [subprocess.Popen([sys.executable, "-c", script], **pipes) for _ in range(2)]
+    for process in processes:
+        assert process.stdout.readline() == "ready\n"
+    for process in processes:
+        process.stdin.write("\n")
+        process.stdin.flush()
+    told = [process.communicate(timeout=60) for process in processes]
+    assert [process.returncode for process in processes] == [0, 0], told
+    (name,) = unlocked(root)
+    assert [out.strip() for out, _ in told] == [name, name]
+    assert open_run("zoo:small").finished
 
 
 @pytest.mark.parametrize("where", ["file", "url"])
@@ -147,7 +182,7 @@ def test_a_wrong_checksum_leaves_no_file(packed, server, root, where):
     say(sha256="0" * 64, **({"file": None, "url": server} if where == "url" else {}))
     with pytest.raises(UsageError, match="damaged: expected sha256 0000"):
         open_run("zoo:small")
-    assert not [path for path in (root / "zoo").rglob("*") if not path.name.endswith(".lock")]
+    assert not unlocked(root)
 
 
 @pytest.mark.parametrize(
@@ -170,7 +205,7 @@ def test_an_archive_with_anything_else_is_refused_whole(packed, root, member, co
     say(sha256=hashlib.sha256(archive.read_bytes()).hexdigest(), size=archive.stat().st_size)
     with pytest.raises(UsageError, match=r"expected only run\.json"):
         open_run("zoo:small")
-    assert not list((root / "zoo").iterdir())
+    assert not unlocked(root)
 
 
 @pytest.mark.usefixtures("packed")
@@ -190,6 +225,18 @@ def test_the_commands_list_runs_and_put_one_into_a_folder(tmp_path, monkeypatch,
     assert "unbraid zoo get small --out runs/small" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("packed")
+def test_an_empty_folder_is_filled_and_stays_the_current_one(tmp_path, monkeypatch, capsys):
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    assert main(["zoo", "get", "small", "--out", "."]) == 0
+    assert Path.cwd().samefile(tmp_path / "here")
+    assert {path.name for path in Path().iterdir()} == {"run.json", CHECKPOINT, "history.csv", "evaluations.csv"}
+    assert open_run(".").finished
+    assert main(["zoo", "get", "small", "--out", "."]) == 2
+    assert "is there already" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -197,6 +244,8 @@ def test_the_commands_list_runs_and_put_one_into_a_folder(tmp_path, monkeypatch,
         ({"file": "gone.zip"}, "not where its catalogue says"),
         ({"steps": "many"}, "steps"),
         ({"colour": "red"}, "unknown entry 'colour'"),
+        ({"sha256": "../../" + "0" * 58}, "sha256 must be 64 hex digits"),
+        ({"sha256": "0" * 63}, "sha256 must be 64 hex digits"),
     ],
 )
 def test_a_wrong_catalogue_is_told_of(packed, changes, message):

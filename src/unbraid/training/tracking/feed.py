@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from unbraid.errors import UsageError, UsageWarning
-from unbraid.paths import quoted
 from unbraid.training.history import read_table
 from unbraid.training.run import EVALUATIONS, HISTORY
-from unbraid.training.tracking.base import Tracker
+from unbraid.training.tracking.base import Tracker, sent_later
 
 __all__ = ["Feed", "Rows"]
 
@@ -96,7 +95,7 @@ class Feed:
             warnings.warn(
                 UsageWarning(
                     f"{what} and hears no more of this training, which goes on. The run folder has everything: "
-                    f"unbraid track {quoted(self.folder)} --to {self.name} sends it later"
+                    f"{sent_later(self.name, self.tracker, self.folder)} sends it later"
                 ),
                 stacklevel=2,
             )

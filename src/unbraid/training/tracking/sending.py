@@ -12,7 +12,7 @@ from typing import Any
 from unbraid.files import exclusive, write_json
 from unbraid.reading import read_json
 from unbraid.training.run import INFO, Run
-from unbraid.training.tracking.base import named_trackers
+from unbraid.training.tracking.base import Asked, named_trackers
 from unbraid.training.tracking.feed import Feed
 
 __all__ = ["SCORES", "Sent", "score_rows", "send_run"]
@@ -33,7 +33,7 @@ class Sent:
     pictures: int
 
 
-def send_run(run: str | Path | Run, to: str, *, again: bool = False) -> list[Sent]:
+def send_run(run: str | Path | Run, to: Asked, *, again: bool = False) -> list[Sent]:
     """Send a run's settings, history, scores and pictures to trackers, named as in ``train(track=...)``.
 
     What they were sent before, also during training, is not sent again: to the same run there, only what is new. With

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,8 @@ class TensorBoard(Tracker):
         self._make = SummaryWriter
 
     def start(self, folder: Path, record: Mapping[str, Any], before: str | None) -> str:
+        if before is None and (folder / FOLDER).exists():
+            shutil.rmtree(folder / FOLDER)  # everything is sent anew, and rows of both would be shown together
         self.writer = self._make(str(folder / FOLDER))
         if before is None:
             lines = [f"| {name} | {value} |" for name, value in settings_of(record).items()]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
+import secrets
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from unbraid.data.files import fetch, home, verify
 from unbraid.errors import UsageError
-from unbraid.files import make_folders, write_bytes
+from unbraid.files import claim, make_folders, write_bytes
 from unbraid.paths import check_path
 from unbraid.progress import Progress
 from unbraid.reading import open_zip, take
@@ -33,11 +33,21 @@ def fetch_run(name: str, out: Path | None = None, *, quiet: bool = True) -> Path
     folder = home("zoo") / f"{found.name}-{found.sha256[:12]}" if out is None else check_path(out, "out")
     if out is None and (folder / INFO).exists():
         return folder
+    # What several processes share under the data root: the folder of the run, and the archive while it is downloaded.
+    shared = out is None or found.url is not None
+    lock = claim(home("zoo") / f".{found.name}-{found.sha256[:12]}.lock", wait=True) if shared else nullcontext()
+    with lock:
+        if out is None and (folder / INFO).exists():
+            return folder  # another process was faster
+        _check_free(folder)
+        with _archive(found, quiet=quiet) as archive:
+            unpack(archive, folder)
+    return folder
+
+
+def _check_free(folder: Path) -> None:
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"{folder} is there already; choose another folder (--out)")
-    with _archive(found, quiet=quiet) as archive:
-        unpack(archive, folder)
-    return folder
 
 
 @contextmanager
@@ -64,12 +74,13 @@ def _archive(found: Entry, *, quiet: bool) -> Iterator[Path]:
 
 
 def unpack(archive: Path, folder: Path) -> None:
-    """Unpack a run's archive into a folder that is not there yet; it gets its name only when it is whole.
+    """Unpack a run's archive into a folder that is not there yet, or empty; it gets its name only when it is whole.
 
     Refused are archives that hold anything but the files of a run: no other names, no folders, no paths out of it.
     """
-    part = folder.with_name(f".{folder.name}.{os.getpid()}.part")
-    shutil.rmtree(part, ignore_errors=True)
+    # A folder that is there may be the current one, which must stay the same one: it is filled, not replaced.
+    empty = folder.is_dir()
+    part = (folder if empty else folder.parent) / f".{folder.name}.{secrets.token_hex(8)}.part"
     try:
         with open_zip(archive, "get it anew") as file:
             infos = file.infolist()
@@ -88,8 +99,10 @@ def unpack(archive: Path, folder: Path) -> None:
             for info in infos:
                 with file.open(info) as member:
                     write_bytes(part / info.filename, take(member, info.file_size))
-        if folder.is_dir():
-            folder.rmdir()  # an empty one that was made for it
-        part.rename(folder)
+        if empty:
+            for name in sorted(names, key=INFO.__eq__):  # its record comes last: before that it is no run
+                (part / name).rename(folder / name)
+        else:
+            part.rename(folder)
     finally:
         shutil.rmtree(part, ignore_errors=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -83,5 +84,7 @@ def _read(path: Path, name: str, record: Any) -> Entry:
         raise UsageError(f"{path}: the name of a run must be letters, digits and '-', got {name!r}")
     if ("file" in record) == ("url" in record):
         raise UsageError(f"{path}: runs.{name} must have a file or a url, one of both")
+    if not re.fullmatch("[0-9a-f]{64}", record["sha256"]):
+        raise UsageError(f"{path}: runs.{name}.sha256 must be 64 hex digits (0-9, a-f), got {record['sha256']!r}")
     file = path.parent / record["file"] if "file" in record else None
     return Entry(name=name, **{**record, "file": file})
