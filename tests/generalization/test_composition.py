@@ -66,6 +66,12 @@ def test_a_search_through_a_renderer_finds_what_it_predicts_itself(runs, halves)
     assert found.parts["per_factor"].tolist() == pytest.approx(asked.parts["per_factor"].tolist(), abs=0.02)
 
 
+def test_codes_of_a_renderer_are_counted_by_their_values(runs, halves):
+    run = runs["additive"]
+    assert run.discrete_codes
+    assert unbraid.evaluate(run, halves.train, metrics=["mig"], train=500)["mig"].settings["binning"] == "values"
+
+
 def test_donors_show_the_values_of_their_block_and_lie_in_the_training_side(halves):
     donors = Donors(halves, slice(1, 2))
     factors = halves.test.factors(np.arange(len(halves.test)))
@@ -178,7 +184,7 @@ def test_a_model_that_only_encodes_is_asked_by_a_readout(halves, tmp_path):
 
 @pytest.mark.slow
 def test_the_additive_renderer_solves_composition_where_cnn_and_monolithic_renderer_fail(halves, tmp_path):
-    by_cnn = []
+    by_cnn, by_sum = [], []
     models = {"additive": ("renderer", 500), "conv": ("renderer", 500), "cnn": ("regressor", 1500)}
     for seed in range(3):
         trained = {
@@ -200,5 +206,7 @@ def test_the_additive_renderer_solves_composition_where_cnn_and_monolithic_rende
         assert float(error["rmse_recombined"]) <= 2 * error["rmse_recombined_train"]
         assert found["conv"].parts["per_factor"].min() < 0
         by_cnn.append(float(found["cnn"]))
+        by_sum.append(float(found["additive"]))
     # Seeds of the CNN differ a lot: it is their mean that the renderer, which is right in all, is held against.
     assert np.mean(by_cnn) <= 0.85
+    assert min(by_sum) - np.mean(by_cnn) >= 0.15

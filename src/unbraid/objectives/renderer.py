@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from unbraid.errors import UsageError
 from unbraid.objectives.base import Inputs, Objective, Problem, Terms, register
@@ -33,6 +33,7 @@ class RendererObjective(Objective):
     title = "Renderer"
     formula = "|f(v) − x|², v the factors scaled to [−1, 1]; v(x) = the nearest f(v)"
     representations = ("mean",)
+    codes: ClassVar[Literal["continuous", "discrete"]] = "discrete"
     predicts = "factors"
 
     net: str = "additive"
