@@ -20,6 +20,7 @@ from unbraid.cli.app import main
 from unbraid.errors import UsageError
 from unbraid.objectives import BetaVAE
 from unbraid.training import CHECKPOINT, open_run
+from unbraid.training.tracking import send_run
 from unbraid.training.zoo import entries, entry, fetch_run, pack_run
 
 SHIPPED = ("rooms-pairs", "sprites-beta")
@@ -223,6 +224,16 @@ def test_the_commands_list_runs_and_put_one_into_a_folder(tmp_path, monkeypatch,
     assert "unknown run of the zoo 'smal'; did you mean 'small'?" in capsys.readouterr().err
     assert main(["evaluate", "zoo:small"]) == 2
     assert "unbraid zoo get small --out runs/small" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("packed")
+def test_a_run_of_the_zoo_is_sent_to_no_tracker_before_it_has_a_folder_of_its_own():
+    run = open_run("zoo:small")
+    before = {path.name: path.read_bytes() for path in run.path.iterdir()}
+    for asked in ("zoo:small", run):
+        with pytest.raises(UsageError, match=r"zoo:small must be .*: unbraid zoo get small --out runs/small"):
+            send_run(asked, "tensorboard")
+    assert {path.name: path.read_bytes() for path in run.path.iterdir()} == before
 
 
 @pytest.mark.usefixtures("packed")
