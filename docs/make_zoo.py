@@ -1,7 +1,8 @@
 """Train the runs of the zoo again, by the commands of its catalogue: ``python docs/make_zoo.py [NAME ...]``.
 
 Archives and catalogue are written anew with what the runs score. A run whose weights are no longer those of its
-archive is told of: on another machine, or after a change of how it is trained, that is to be expected.
+archive is told of: on another machine, or after a change of how it is trained, that is to be expected. The commands
+name precision and threads, which decide the weights, too.
 ``--runs FOLDER`` takes runs that are there already (the commands go on with them).
 """
 

@@ -124,6 +124,18 @@ def test_what_a_broken_tracker_missed_is_sent_later(dots, tmp_path, told, monkey
     assert [call[1] for call in told() if call[0] == "log"] == [20, 40, 60]
 
 
+def test_tables_that_cannot_be_read_cost_one_warning(dots, tmp_path, told):
+    def spoil(_):
+        (tmp_path / "run" / "evaluations.csv").write_text("step,name,value\n10,twice,many\n")
+        return {}
+
+    with pytest.warns(UsageWarning, match=r"own_tracker\.py:Lines failed .*The run folder has everything"):
+        run = train(dots, tmp_path / "run", track=OWN, hooks=[Hook(spoil, every=60)])
+    assert run.finished
+    assert [call[0] for call in told()] == ["start"]
+    assert run.info["tracking"]["own_tracker.py:Lines"]["step"] == 0
+
+
 def test_the_command_sends_a_finished_run_once_and_again_when_asked(tmp_path, told, capsys):
     run = train("blobs16", tmp_path / "run", steps=50)
     Image.fromarray(np.zeros((4, 4, 3), np.uint8)).save(run.path / "factors.png")

@@ -20,6 +20,7 @@ from unbraid.cli.app import main
 from unbraid.errors import UsageError
 from unbraid.objectives import BetaVAE
 from unbraid.training import CHECKPOINT, open_run
+from unbraid.training.tracking import send_run
 from unbraid.training.zoo import entries, entry, fetch_run, pack_run
 
 SHIPPED = ("rooms-pairs", "sprites-beta")
@@ -88,9 +89,14 @@ def test_a_shipped_run_opens_and_is_the_one_that_its_command_makes(name):
     found, run = entry(name), open_run(f"zoo:{name}")
     words = shlex.split(found.command)
     assert found.file.stat().st_size == found.size < 3e6
-    assert run.info["command"] == words
-    assert words[:3] == ["unbraid", "train", found.objective] == ["unbraid", "train", run.info["objective"]["name"]]
     given = dict(zip(words[3::2], words[4::2], strict=True))
+    arithmetic = {"--precision": "bf16", "--threads": "1"}
+    assert arithmetic.items() <= given.items()
+    assert run.info["arithmetic"] == {"device": "cpu", "precision": "torch.bfloat16", "threads": 1}
+    # The record has the command without what was chosen by itself on the machine that trained it.
+    said = [word for pair in given.items() if pair[0] not in arithmetic for word in pair]
+    assert run.info["command"] in (words, [*words[:3], *said])
+    assert words[:3] == ["unbraid", "train", found.objective] == ["unbraid", "train", run.info["objective"]["name"]]
     assert (given["--data"], given["--seed"], given["--steps"]) == (found.data, str(found.seed), str(found.steps))
     assert (run.info["data"]["name"], run.info["seed"], run.info["step"]) == (found.data, found.seed, found.steps)
     assert float(given["--beta"]) == run.objective.beta
@@ -223,6 +229,16 @@ def test_the_commands_list_runs_and_put_one_into_a_folder(tmp_path, monkeypatch,
     assert "unknown run of the zoo 'smal'; did you mean 'small'?" in capsys.readouterr().err
     assert main(["evaluate", "zoo:small"]) == 2
     assert "unbraid zoo get small --out runs/small" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("packed")
+def test_a_run_of_the_zoo_is_sent_to_no_tracker_before_it_has_a_folder_of_its_own():
+    run = open_run("zoo:small")
+    before = {path.name: path.read_bytes() for path in run.path.iterdir()}
+    for asked in ("zoo:small", run):
+        with pytest.raises(UsageError, match=r"zoo:small must be .*: unbraid zoo get small --out runs/small"):
+            send_run(asked, "tensorboard")
+    assert {path.name: path.read_bytes() for path in run.path.iterdir()} == before
 
 
 @pytest.mark.usefixtures("packed")

@@ -29,7 +29,7 @@ __all__ = [
 class Tracker:
     """Where the numbers of a run are shown beside its folder. All but ``start`` may be left as they are.
 
-    What it raises costs training one warning and nothing else; it is not asked again. Every row is sent once.
+    What it raises costs training one warning and nothing else; it is not asked again. Every row is sent at most once.
     """
 
     def start(self, folder: Path, record: Mapping[str, Any], before: str | None) -> str:

@@ -50,8 +50,9 @@ class Feed:
 
     def take(self) -> Rows:
         """The rows that are new; from now on the record says that they were sent."""
-        if not self.alive:
-            return []
+        return self.tell(self._new) or []
+
+    def _new(self) -> Rows:
         rows: dict[int, dict[str, float]] = {}
         for row in read_table(self.folder / HISTORY).iter_rows(named=True):
             numbers = {name: float(value) for name, value in row.items() if name != "step" and value is not None}

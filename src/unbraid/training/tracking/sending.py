@@ -9,7 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from unbraid.data.files.root import roots
+from unbraid.errors import UsageError
 from unbraid.files import exclusive, write_json
+from unbraid.paths import quoted
 from unbraid.reading import read_json
 from unbraid.training.run import INFO, Run
 from unbraid.training.tracking.base import Asked, named_trackers
@@ -39,6 +42,7 @@ def send_run(run: str | Path | Run, to: Asked, *, again: bool = False) -> list[S
     What they were sent before, also during training, is not sent again: to the same run there, only what is new. With
     ``again`` everything goes to a new run there.
     """
+    _check_own(run)
     folder = (run if isinstance(run, Run) else Run.open(run)).path
     trackers = named_trackers(to)
     with exclusive(folder):
@@ -46,6 +50,20 @@ def send_run(run: str | Path | Run, to: Asked, *, again: bool = False) -> list[S
         return [
             _send(Feed(name, tracker, folder, info, strict=True), again=again) for name, tracker in trackers.items()
         ]
+
+
+def _check_own(run: str | Path | Run) -> None:
+    """Refuse a run of the zoo, whose folder is shared and must stay as its archive is."""
+    name = str(run)
+    if isinstance(run, Run):
+        shared = run.path.absolute().parent == (roots()[0] / "zoo").absolute()
+        name = f"zoo:{run.path.name.rpartition('-')[0]}" if shared else ""
+    if name.startswith("zoo:"):
+        plain = name.removeprefix("zoo:")
+        raise UsageError(
+            f"{name} must be put into a folder first, which keeps what was sent: "
+            f"unbraid zoo get {quoted(plain)} --out runs/{plain}"
+        )
 
 
 def _send(feed: Feed, *, again: bool) -> Sent:

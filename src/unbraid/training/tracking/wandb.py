@@ -49,10 +49,11 @@ class WandB(Tracker):
         return str(self.run.id)
 
     def log(self, step: int, scalars: Mapping[str, float]) -> None:
-        self.run.log(dict(scalars), step=step)
+        self.run.log(dict(scalars), step=step, commit=True)  # otherwise it waits for the next row
 
     def picture(self, name: str, file: Path) -> None:
-        self.run.log({name: self._wandb.Image(str(file))})
+        # Not a row each: pictures must not use up the steps of rows that are still to come.
+        self.run.log({name: self._wandb.Image(str(file))}, commit=False)
 
     def scores(self, table: Sequence[Mapping[str, Any]], step: int) -> None:
         self.run.summary.update(flat_scores(table))
