@@ -19,6 +19,7 @@ list attacks
 list scenarios
 list biases
 list trackers
+list penalties
 zoo list
 zoo get sprites-beta --out got
 data list

@@ -91,7 +91,7 @@ def _done(runs: Path, name: str) -> bool:
 
 def _take(runs: Path, name: str, commands: list[list[str]]) -> bool:
     """Carry a task out unless another process does; a lock of a killed one is free."""
-    with (runs / f"{name}.lock").open("w") as held:
+    with (runs / f"{name}.lock").open("w", encoding="utf-8") as held:
         try:
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -17,10 +17,11 @@ def test_an_autoencoder_has_the_state_keys_of_a_dictionary_of_its_parts():
     "name", [n for n in objectives.names() if issubclass(objectives.get(n), objectives.AutoencoderObjective)]
 )
 def test_every_autoencoder_objective_builds_one(name):
-    problem = nets.Problem((64, 64, 1), 100, factor_sizes=(2,))
+    problem = nets.Problem((64, 64, 1), 100, factor_sizes=(2,), factor_names=("x",), classes=3)
     model = objectives.make(name).build(problem, torch.Generator())
     assert isinstance(model, nets.Autoencoder)
-    assert {key.split(".")[0] for key in model.state_dict()} - {"discriminator"} == {"encoder", "decoder"}
+    own = {"discriminator", "norm", "codebooks", "prior"}
+    assert {key.split(".")[0] for key in model.state_dict()} - own == {"encoder", "decoder"}
 
 
 def test_problem_is_one_class_wherever_it_is_named():

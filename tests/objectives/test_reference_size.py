@@ -18,7 +18,7 @@ WEIGHED = [
     and "reference_size" in {field.name for field in dataclasses.fields(cls)}
 ]
 SMALL = {"net": "mlp:width=16", "latents": 4, "discriminator_width": 16, "discriminator_depth": 2, "labels": 20}
-PROBLEM = Problem((8, 8, 1), images=500, factor_sizes=(3, 5))
+PROBLEM = Problem((8, 8, 1), images=500, factor_sizes=(3, 5), factor_names=("x", "y"))
 
 
 def make(name, **options):
@@ -31,7 +31,7 @@ def loss(objective):
     generator = torch.Generator().manual_seed(0)
     images, partners = torch.rand(2, 6, 1, 8, 8, generator=generator)
     factors = torch.randint(3, (6, 2), generator=generator)
-    inputs = Inputs(images, partners, partner_factors=factors)
+    inputs = Inputs(images, partners, partner_factors=factors, changed=factors > 0)
     model = objective.build(PROBLEM, torch.Generator().manual_seed(1))
     _, terms = next(iter(objective.losses(model, inputs, 10, torch.Generator().manual_seed(2))))
     return model, terms

@@ -62,9 +62,8 @@ def tmex(
     return Score(
         "tmex",
         errors / wanted.size,
-        0.0,
-        {**parts, "missing": float((wanted & ~found).sum()), "unexpected": float((found & ~wanted).sum())},
-        {
+        parts={**parts, "missing": float((wanted & ~found).sum()), "unexpected": float((found & ~wanted).sum())},
+        settings={
             "test": "generalised covariance measure",
             "alpha": alpha,
             "degree": degree,

@@ -32,7 +32,7 @@ class AutoencoderObjective(Objective):
     latents: int = 10
     """Number of latent dimensions."""
     net: str = "conv"
-    """Encoder and decoder by name: conv (the study's), conv-bn, light, fc, mlp, slow, additive, or an own registered
+    """Encoder and decoder by name: conv (the study's), light, fc, mlp, slow, additive, conv-bn, or an own registered
     pair."""
     likelihood: str = "bernoulli"
     """What the decoder's output means: bernoulli (logits) or gaussian (squared errors), with options as in

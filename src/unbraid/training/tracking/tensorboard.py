@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from unbraid.errors import UsageError
+from unbraid.reading import open_image
 from unbraid.training.tracking.base import Tracker, flat_scores, register, settings_of
 
 __all__ = ["FOLDER", "TensorBoard"]
@@ -42,9 +43,8 @@ class TensorBoard(Tracker):
 
     def picture(self, name: str, file: Path) -> None:
         import numpy as np
-        from PIL import Image
 
-        with Image.open(file) as image:
+        with open_image(file) as image:
             self.writer.add_image(name, np.asarray(image.convert("RGB")), dataformats="HWC")
 
     def scores(self, table: Sequence[Mapping[str, Any]], step: int) -> None:
