@@ -112,6 +112,14 @@ def test_a_stand_in_that_must_be_surer_saves_questions_to_the_verifying_model():
     assert alone.asked > judge.asked / 2
 
 
+def test_where_the_stand_in_has_nothing_to_claim_the_verifying_model_is_not_attacked():
+    black, judge = torch.zeros(2, 1, 8, 8), Brightness(6.5)
+    found = attacks.pointwise(Brightness(100), black, [0, 0], restarts=1, verify=judge)
+    assert found.distances.isinf().all()
+    assert not found.refuted.any()
+    assert judge.asked <= 4  # the images, and what the attack left of them
+
+
 def test_what_is_right_and_wrong_from_the_start_is_decided_by_the_verifying_model():
     # The plane is moved so far that every image of class 0 is taken for class 1 as it is: none has distance 0.
     warm, images, labels = flattering(share=50), IMAGES, LABELS
