@@ -18,7 +18,7 @@ from unbraid.evaluation.base import (
 )
 from unbraid.evaluation.disentanglement import Disentanglement
 from unbraid.evaluation.factors_under_corruption import FactorsUnderCorruption, KeptTable, kept_table
-from unbraid.evaluation.learning import learning_curve, learning_hook
+from unbraid.evaluation.learning import MILLISECONDS, learning_curve, learning_hook
 from unbraid.evaluation.losses import Losses, losses_after_training
 from unbraid.evaluation.measuring import (
     FOLDER,
@@ -58,6 +58,7 @@ import_modules(__name__)
 __all__ = [
     "ACTIVE",
     "FOLDER",
+    "MILLISECONDS",
     "R2",
     "UDR",
     "Accuracy",

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from unbraid.evaluation import learning_curve
-from unbraid.evaluation.learning import MILLISECONDS
+from unbraid.evaluation import MILLISECONDS, learning_curve
 from unbraid.study.analysis._style import GRID, PALETTE, label, new_figure, styled
 from unbraid.study.folder import StudyFolder
 from unbraid.study.grid import RunSpec

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from unbraid.data.files.npz import array_names as array_names
     from unbraid.data.files.npz import read_array as read_array
     from unbraid.data.files.root import home as home
+    from unbraid.data.files.root import roots as roots
 
 _HOMES = {
     "SOURCES": "catalogue",
@@ -24,6 +25,7 @@ _HOMES = {
     "home": "root",
     "read_array": "npz",
     "read_measurements": "measurement_table",
+    "roots": "root",
     "verify": "download",
 }
 

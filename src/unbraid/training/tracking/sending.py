@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from unbraid.data.files.root import roots
+from unbraid.data.files import roots
 from unbraid.errors import UsageError
 from unbraid.files import exclusive, write_json
 from unbraid.paths import quoted
