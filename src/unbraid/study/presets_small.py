@@ -1,4 +1,4 @@
-"""The study at 32x32 pixels, which runs by blocks in some evenings, and the pilots that its settings come from."""
+"""The study at 32x32 pixels, which runs by blocks in some evenings, and pilots to judge its settings by."""
 
 from __future__ import annotations
 
