@@ -164,6 +164,20 @@ def test_no_change_within_a_bound_changes_the_decision(bounded):
             assert (made.energies(moved).argmin(1) == truth[row]).all()
 
 
+def test_no_smaller_change_of_linf_than_the_bound_is_found_by_brute_force(bounded):
+    made, flat, truth, found = bounded
+    assert found.linf is not None
+    signs = torch.cartesian_prod(*[torch.tensor([-1.0, 0.0, 1.0])] * 9)  # all 19,683 ways to move 9 pixels or not
+    sizes = torch.linspace(0.02, 0.6, 30)
+    for row, bound in enumerate(found.linf):
+        guesses = [made.energies(flat[row] + size * signs).argmin(1) for size in (*sizes, 0.999 * float(bound))]
+        fooled = [bool((guess != truth[row]).any()) for guess in guesses]
+        assert not fooled.pop()
+        nearest = float(sizes[fooled.index(True)])  # each image falls at one of the sizes
+        assert bound <= nearest
+        assert nearest < 4 * bound + 0.02, "a bound far below what can be reached would pass whatever it is"
+
+
 def test_counting_the_divergence_of_others_gives_more(bounded):
     *_, found = bounded
     assert (found.coupled >= found.l2 - 1e-3).all()
