@@ -218,6 +218,8 @@ def invariance_report(
     train: int = 20_000,
     images: int = 10_000,
     metamers: int = 1000,
+    width: int = 512,
+    updates: int = 10_000,
     proxy: Oracle = None,
     shown: int = 12,
     steps: int = 7,
@@ -238,6 +240,8 @@ def invariance_report(
         train: At most so many images of its own data that the nuisance classifier of a run learns from.
         images: At most so many images that it is judged on.
         metamers: So many of them get the nuisance of another class.
+        width: Units of each hidden layer of the nuisance classifier.
+        updates: Its updates at most.
         proxy: A run that says what metamers show (otherwise a small network is trained for it).
         shown: Metamers that are shown of each run.
         steps: Images on the way to each.
@@ -251,7 +255,8 @@ def invariance_report(
         raise UsageError(f"shown and steps must be at least 2, got {shown} and {steps}")
     from unbraid.invariance import Invariance, radii_of, show_metamers, sphere_planes, unlike_published
 
-    asked = Invariance(train=train, images=images, metamers=metamers, proxy="" if proxy is None else str(proxy))
+    oracle = "" if proxy is None else str(proxy)
+    asked = Invariance(train=train, images=images, metamers=metamers, width=width, steps=updates, proxy=oracle)
     opened, dataset, notes = open_runs(runs, data)
     answers = each_answer(opened, dataset, asked, seed, again, json)
     from unbraid.report import Looked

@@ -34,6 +34,7 @@ def transfer_run(
     scenarios: Names = "",
     seeds: Annotated[str, arg(metavar="INT,INT")] = "",
     steps: Annotated[int | None, arg(metavar="INT")] = None,
+    known: Annotated[tuple[Path, ...], arg(metavar="FILE...")] = (),
     workers: Workers = None,
     engine: Literal["process", "ray"] = "process",
     address: Address = None,
@@ -55,6 +56,7 @@ def transfer_run(
         scenarios: Other scenarios than the preset's (`unbraid list scenarios`).
         seeds: Other seeds than the preset's.
         steps: Another number of steps of training than the preset's.
+        known: Numbers measured in other folders, perhaps on other machines: the cells.parquet of their reports.
         workers: Models at a time, one thread each (otherwise one per core).
         engine: process for this machine, ray for a cluster.
         address: Ray cluster to join (otherwise a Ray is started on this machine).
@@ -63,6 +65,7 @@ def transfer_run(
         progress: How progress is shown (on stderr).
         json: Print the result as JSON.
     """
+    from unbraid.transfer import bring_cells
     from unbraid.transfer import preset as made
 
     plan = made(
@@ -75,6 +78,8 @@ def transfer_run(
     )
     if engine == "process" and address is not None:
         raise UsageError(f"--address {address} is for --engine ray")
+    if known:
+        bring_cells(out, known)
     folder = _run(plan, out, workers, engine, address, retry_failed, dry_run, progress)
     if dry_run:
         return

@@ -7,6 +7,7 @@ scenarios, its own and the others.
 from unbraid.transfer.agreement import agreement, agreement_within
 from unbraid.transfer.bounds import noise_bound
 from unbraid.transfer.card import Card, card, masking
+from unbraid.transfer.carried import bring_cells, carry_cells
 from unbraid.transfer.combining import Pairing, combination
 from unbraid.transfer.domains import DOMAINS, Domain, domain_of
 from unbraid.transfer.effects import Effect, effect_of, holm
@@ -54,8 +55,10 @@ __all__ = [
     "begin_matrix",
     "biases",
     "bounds_of",
+    "bring_cells",
     "canonical",
     "card",
+    "carry_cells",
     "cell_table",
     "combination",
     "domain_of",

@@ -77,12 +77,12 @@ def bounds_of(folder: MatrixFolder, domain: str) -> dict[str, float]:
     if known.bounds:
         return {norm: bound for norm, bound in known.bounds.items() if norm in folder.plan.scenarios}
     runs = [RunKey(domain, RANDOM, VANILLA, seed) for seed in folder.plan.seeds_of(VANILLA)]
-    done = [key for key in runs if folder.trained(key)]
     norms = [norm for norm in NORMS if norm in folder.plan.scenarios]
-    if not done or not norms:
-        return {}
     path = folder.path / "bounds" / f"{domain}.json"
     told = read_json(path) if path.exists() else {}
+    done = [key for key in runs if str(key.seed) in told or folder.trained(key)]
+    if not done or not norms:
+        return {}
     for key in done:
         if str(key.seed) not in told:
             told[str(key.seed)] = _measured(folder, key, norms)

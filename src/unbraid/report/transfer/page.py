@@ -20,6 +20,7 @@ from unbraid.report.transfer.shown import REACH, in_words, shown, signed
 from unbraid.transfer import (
     Matrix,
     MatrixFolder,
+    carry_cells,
     cell_table,
     get_scenario,
     judge_published,
@@ -138,10 +139,11 @@ def write_matrices(folder: MatrixFolder, out: Path, made_by: str = "unbraid tran
     filled = {one.domain: one for one in every if one.values}
     text = matrix_page(list(filled.values()), folder.plan.name, made_by, table)
     make_folders(out)
-    written = [out / "report.html", out / "report.md", out / "table.parquet"]
+    written = [out / "report.html", out / "report.md", out / "table.parquet", out / "cells.parquet"]
     write_text(written[0], text)
     write_text(written[1], matrix_markdown(folder.plan, table, filled, made_by))
     save_table(table, written[2])
+    save_table(carry_cells(folder), written[3])
     for one in every:
         if not one.effects or not len(one.table()):
             continue
