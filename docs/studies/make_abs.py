@@ -49,7 +49,7 @@ def attacks(data: str, out: str) -> list[str]:
     """Every model of one data set, in all norms."""
     runs = [f"{data}-{name}" for name in ("cnn", "binary-cnn", "linf-trained", "abs")]
     told = ["--also", "binarised,neighbour", "--substitute", f"{data}-substitute", "--bounds"]
-    budget = ["--budget", "full", "--search-budget", "quick", "--images", str(IMAGES)]
+    budget = ["--budget", "study", "--images", str(IMAGES)]
     return ["robustness", "attack", *runs, *told, *budget, "--data", f"{data}:split=test", "--out", f"../{out}"]
 
 
@@ -62,7 +62,13 @@ TASKS: list[tuple[str, list[list[str]]]] = [
 SHARED = [
     attacks("mnist", "digits"),
     attacks("fashion-mnist", "clothes"),
-    ["robustness", "attack", "mnist-abs", *ABLATIONS, *"--norms l2 --data mnist:split=test --out ../ablations".split()],
+    [
+        "robustness",
+        "attack",
+        "mnist-abs",
+        *ABLATIONS,
+        *"--norms l2 --budget study --data mnist:split=test --out ../ablations".split(),
+    ],
 ]
 """Attacks that several processes may carry out at once."""
 

@@ -61,6 +61,7 @@ def test_the_table_counts_medians_accuracies_and_the_nearest_of_all():
 
 
 def test_budgets_name_attacks_that_there_are_with_options_that_they_have():
+    assert budgets.BUDGETS.keys() == budgets.DEAR.keys() == budgets.FEW.keys() == budgets.DISTAL_STEPS.keys()
     for norms in budgets.BUDGETS.values():
         assert set(norms) == set(budgets.BOUNDS)
         for norm, known in norms.items():
@@ -70,18 +71,26 @@ def test_budgets_name_attacks_that_there_are_with_options_that_they_have():
                 assert set(options) <= set(attack.options)
 
 
-def test_models_that_draw_are_spared_attacks_that_ask_thousands_of_questions_in_vain():
-    plain, drawing = budgets.budget_of(["l0", "l2", "linf"], "quick"), budgets.budget_of(["l2"], "quick", draws=True)
-    assert "pointwise" in plain["l2"]
-    assert "latent-descent" not in plain["l2"]
-    assert "latent-descent" in drawing["l2"]
-    assert "pointwise" not in drawing["l2"]
-    assert "pointwise" in budgets.budget_of(["l0"], "quick", draws=True)["l0"]
-    assert "pointwise" in budgets.budget_of(["l2"], "full", draws=True)["l2"]
-    shorter = budgets.budget_of(["linf"], "quick", draws=True, substitute=True)["linf"]
-    assert shorter["square"]["steps"] < plain["linf"]["square"]["steps"]
-    assert shorter["transfer"] == {}
-    assert "transfer" not in budgets.budget_of(["l0"], "quick", substitute=True)["l0"]
+def test_models_that_are_dear_to_ask_are_spared_attacks_that_ask_thousands_of_questions_in_vain():
+    norms = ["l0", "l2", "linf"]
+    for budget in ("quick", "study"):
+        plain, dear = budgets.budget_of(norms, budget), budgets.budget_of(norms, budget, dear=True)
+        assert "pointwise" in plain["l2"]
+        assert "pointwise" not in dear["l2"]
+        assert "pointwise" in dear["l0"]
+        assert all(dear.values())
+    plain, dear = budgets.budget_of(norms, "quick"), budgets.budget_of(norms, "quick", dear=True, substitute=True)
+    assert dear["linf"]["square"]["steps"] < plain["linf"]["square"]["steps"]
+    assert dear["linf"]["transfer"] == {}
+    assert "transfer" not in dear["l0"]
+    assert budgets.budget_of(norms, "full", dear=True) == budgets.budget_of(norms, "full")
+
+
+def test_models_that_draw_meet_latent_descent_and_no_others_do():
+    for budget in budgets.BUDGETS:
+        found = budgets.budget_of(["l0", "l2", "linf"], budget, dear=True, draws=True)
+        assert [norm for norm, known in found.items() if "latent-descent" in known] == ["l2"]
+        assert "latent-descent" not in budgets.budget_of(["l2"], budget, dear=True)["l2"]
 
 
 def test_the_command_prints_a_table_and_says_what_cannot_be(run, tmp_path, capsys, monkeypatch):

@@ -34,7 +34,8 @@ def thresholded(tmp_path_factory):
 def few(monkeypatch):
     monkeypatch.setattr(smallest, "BLOCK", 3)
     monkeypatch.setitem(budgets.BUDGETS, "quick", {"l2": {"fgm": {"levels": 5}}, "linf": {"fgm": {"levels": 5}}})
-    monkeypatch.setitem(budgets.DRAWING, "quick", {})
+    monkeypatch.setitem(budgets.DEAR, "quick", {})
+    monkeypatch.setattr(budgets, "DRAWING", {})
 
 
 def test_binary_abs_does_not_see_what_crosses_no_threshold(searching, tmp_path):

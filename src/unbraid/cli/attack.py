@@ -23,8 +23,7 @@ def robustness_attack(
     runs: Runs,
     *,
     norms: str = "l0,l2,linf",
-    budget: Literal["quick", "full"] = "quick",
-    search_budget: Literal["quick", "full"] | None = None,
+    budget: Literal["quick", "study", "full"] = "quick",
     images: int = 100,
     data: Annotated[str | None, arg(metavar="NAME")] = None,
     also: str = "",
@@ -45,9 +44,8 @@ def robustness_attack(
     Args:
         runs: Runs that name classes.
         norms: In which distances: l0, l2, linf.
-        budget: quick (minutes) or full (many steps and restarts; hours).
-        search_budget: Of models that search, ABS and the nearest neighbour, which take a thousand times as long; that
-            of the others unless told.
+        budget: quick (minutes); study (walks of 5,000 steps, which masked gradients need, for networks; models that are
+            dear to ask, such as ABS, are spared what asks them thousands of questions in vain); full (hours).
         images: At most so many images.
         data: Another data set than the first run was trained on, such as mnist:split=test.
         also: What else is attacked: binarised (Binary ABS: ABS runs behind a threshold, with energies scaled to fit
@@ -88,9 +86,7 @@ def robustness_attack(
     for name, run, variant in _targets(opened, run_names(runs), variants):
         folder = out / name.replace("/", "_").replace(" ", "-")
         told: dict[str, Any] = {"folder": folder, "images": images, "seed": seed}
-        searching = variant == "neighbour" or getattr(run.objective, "search", None) is not None
-        own = search_budget or budget if searching else budget
-        target = Target(run, dataset, own, **told, variant=variant, substitute=lent)
+        target = Target(run, dataset, budget, **told, variant=variant, substitute=lent)
         with status(json) as say:
             found = attack_blocks(target, kinds, say=say)
             doubts = attack_doubts(target, found, say=say)
@@ -132,8 +128,7 @@ def robustness_attack(
     )
     page = write_page(text, out)
     command = command_line("robustness attack")
-    spent = budget if search_budget in (None, budget) else f"{budget}, {search_budget} for models that search"
-    write_attack_study(out, told_of, originals, data or dataset.name, budget=spent, command=command, seed=seed)
+    write_attack_study(out, told_of, originals, data or dataset.name, budget=budget, command=command, seed=seed)
     doubtful = [(one.name, norm, each) for one in models for norm, some in one.doubts.items() for each in some]
     if json:
         rows = [{key: plain(value) for key, value in row.items()} for row in table.to_dicts()]

@@ -7,7 +7,7 @@ from typing import Any
 
 from unbraid.errors import UsageError, unknown_name
 
-__all__ = ["BOUNDS", "BUDGETS", "DISTAL_STEPS", "FEW", "budget_of", "check_budget"]
+__all__ = ["BOUNDS", "BUDGETS", "DEAR_STEPS", "DISTAL_STEPS", "FEW", "budget_of", "check_budget"]
 
 BOUNDS = {"l0": 12.0, "l2": 1.5, "linf": 0.3}
 """Distances at which Schott et al. (2019) tell the accuracy on digits."""
@@ -26,6 +26,30 @@ BUDGETS: dict[str, dict[str, Attacks]] = {
             "ddn": {},
         },
         "linf": {"fgm": {}, "deepfool": {}, "bim": {}, "mim": {}, "fmn": {}, "square": {"steps": 100}},
+    },
+    "study": {
+        "l0": {"salt-and-pepper": {"restarts": 3}, "pointwise": {}, "fmn": {}},
+        "l2": {
+            "gaussian": {"restarts": 3},
+            "boundary": {"steps": 5000},
+            "pointwise": {"restarts": 1},
+            "fgm": {},
+            "deepfool": {},
+            "bim": {},
+            "ddn": {},
+            "fmn": {},
+            "apgd": {"loss": "margin"},
+        },
+        "linf": {
+            "gaussian": {"restarts": 3},
+            "fgm": {},
+            "deepfool": {},
+            "bim": {},
+            "mim": {},
+            "fmn": {},
+            "apgd": {"loss": "margin"},
+            "square": {"steps": 100},
+        },
     },
     "full": {
         "l0": {"salt-and-pepper": {}, "pointwise": {}, "fmn": {"steps": 500}},
@@ -53,23 +77,33 @@ BUDGETS: dict[str, dict[str, Attacks]] = {
     },
 }
 """Attacks with their options, by budget and norm."""
-DRAWING: dict[str, dict[str, dict[str, dict[str, Any] | None]]] = {
+DEAR: dict[str, dict[str, dict[str, dict[str, Any] | None]]] = {
     "quick": {
         "l0": {"salt-and-pepper": {"restarts": 3, "levels": 30}},
-        "l2": {"latent-descent": {}, "pointwise": None},
+        "l2": {"pointwise": None},
         "linf": {"square": {"steps": 30}},
     },
-    "full": {"l2": {"latent-descent": {}}},
+    "study": {
+        "l0": {"salt-and-pepper": {"restarts": 1, "levels": 30}, "pointwise": {"restarts": 1}},
+        "l2": {"boundary": None, "pointwise": None, "apgd": None},
+        "linf": {"apgd": None, "square": None},
+    },
+    "full": {},
 }
-"""What changes for models that classify by drawing, which are dear to ask: attacks that are theirs, and of those that
-ask thousands of questions the ones that come nowhere near the others, shorter or (None) not at all."""
+"""What changes for models that are dear to ask, since they search or compare with every training image: of the attacks
+that ask thousands of questions, those that come nowhere near the others are shorter or (None) left out."""
+DRAWING = {"l2": "latent-descent"}
+"""The attack, by norm, that models which classify by drawing have besides."""
 FEW: dict[str, dict[str, Any]] = {
     "quick": {"samples": 2000, "iterations": 10, "faster": 3.0, "classes": 2},
+    "study": {"samples": 2000, "iterations": 10, "faster": 3.0, "classes": 2},
     "full": {"samples": 8000, "iterations": 25, "faster": 2.0, "classes": 4},
 }
 """The search that attacks on such models ask, at most: longer steps make up for fewer passes. What they find is
 verified by the whole search."""
-DISTAL_STEPS = {"quick": 1000, "full": 10_000}
+DISTAL_STEPS = {"quick": 1000, "study": 1000, "full": 10_000}
+DEAR_STEPS = {"quick": 300, "study": 300, "full": 10_000}
+"""Steps of climbs from noise; of models that are dear to ask."""
 
 
 def check_budget(budget: str) -> None:
@@ -79,19 +113,23 @@ def check_budget(budget: str) -> None:
 
 
 def budget_of(
-    norms: Sequence[str], budget: str, *, draws: bool = False, substitute: bool = False
+    norms: Sequence[str], budget: str, *, dear: bool = False, draws: bool = False, substitute: bool = False
 ) -> dict[str, Attacks]:
-    """The attacks of a budget by norm; more if the model ``draws`` what it sees, or if there is a ``substitute``."""
+    """The attacks of a budget by norm; fewer if the model is ``dear`` to ask, more if it ``draws`` what it sees, or if
+    there is a ``substitute``."""
     check_budget(budget)
     if not norms:
         raise UsageError(f"norms must name at least one of {', '.join(BOUNDS)}, got none")
     for norm in norms:
         if norm not in BOUNDS:
             raise unknown_name("norm", norm, BOUNDS)
-    other = DRAWING[budget] if draws else {}
-    lent: Attacks = {"transfer": {}} if substitute else {}
+    other = DEAR[budget] if dear else {}
     found: dict[str, Attacks] = {}
     for norm in norms:
-        known = {**BUDGETS[budget][norm], **other.get(norm, {}), **({} if norm == "l0" else lent)}
+        known = {**BUDGETS[budget][norm], **other.get(norm, {})}
+        if draws and norm in DRAWING:
+            known[DRAWING[norm]] = {}
+        if substitute and norm != "l0":
+            known["transfer"] = {}
         found[norm] = {name: options for name, options in known.items() if options is not None}
     return found

@@ -46,7 +46,8 @@ def attack_blocks(
     """
     import polars
 
-    known = budget_of(norms, target.budget, draws=target.search is not None, substitute=target.substitute is not None)
+    kind = {"dear": target.dear, "draws": target.search is not None, "substitute": target.substitute is not None}
+    known = budget_of(norms, target.budget, **kind)
     tasks = [
         task
         for norm, attacks in known.items()

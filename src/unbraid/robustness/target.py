@@ -73,6 +73,11 @@ class Target:
             self.about["variant"] = variant
 
     @property
+    def dear(self) -> bool:
+        """Whether a question costs a thousand times what it costs a network: a search, or all training images."""
+        return self.search is not None or self.variant == "neighbour"
+
+    @property
     def threshold(self) -> float | None:
         """What pixels are compared with before anything else, if they are."""
         if self.variant:
