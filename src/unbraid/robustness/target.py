@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["VARIANTS", "Target"]
 
-VERSION = 4
+VERSION = 5
 """Goes up when an attack gives other distances than it did: what is stored is then measured anew."""
 VARIANTS = {
     "binarised": "Binary ABS: an ABS run behind a threshold, with energies scaled to fit training images",

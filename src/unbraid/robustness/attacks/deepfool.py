@@ -35,8 +35,8 @@ def deepfool(
     """Steps to the nearest boundary as it would be if scores were linear (Moosavi-Dezfooli et al., 2016).
 
     Of the classes, those ``candidates`` with the highest scores at the image are looked at. The way so far is made
-    longer by ``overshoot``, and in the end shortened by halving. Pixels at a bound that would have to leave it take no
-    part in a step.
+    longer by ``overshoot``, and in the end shortened by halving; in linf, then, all pixels may go as far as the one
+    that went farthest, if that is shorter. Pixels at a bound that would have to leave it take no part in a step.
     """
     if not isinstance(goal, ClassGoal):
         raise UsageError(
@@ -60,7 +60,26 @@ def deepfool(
         if not len(rows) or step == steps:
             break
         total[rows] += _to_the_plane(moved, slopes, scores.gather(1, classes[rows]), norm, isinstance(goal, Named))
-    return closer(classify, images, goal, result, reached.nonzero()[:, 0])
+    result = closer(classify, images, goal, result, reached.nonzero()[:, 0])
+    return _all_as_far(classify, images, goal, result) if norm.name == "linf" else result
+
+
+def _all_as_far(classify: Classifier, images: Tensor, goal: Goal, moved: Tensor) -> Tensor:
+    """What is nearer in linf if all pixels go as far as the one that went farthest, by the slope where it led to.
+
+    Steps add up to different lengths, and only the longest counts: the others may as well help.
+    """
+    farthest = as_rows((moved - images).flatten(1).abs().amax(1), images)
+    rows = (farthest.flatten() > 0).nonzero()[:, 0]
+    if not len(rows):
+        return moved
+    slope, _ = classify.gradient(moved[rows], goal[rows], margin=True)
+    equal = moved.clone()
+    equal[rows] = (images[rows] + farthest[rows] * slope.sign()).clamp(0, 1)
+    rows = rows[classify.met(equal[rows], goal[rows])]
+    result = moved.clone()
+    result[rows] = closer(classify, images, goal, equal, rows)[rows]
+    return result
 
 
 def _candidates(scores: Tensor, goal: ClassGoal, count: int) -> Tensor:
