@@ -101,7 +101,7 @@ class Attack:
 
         ``verify`` is the model that decides, if ``predict`` is a cheaper stand-in for it (a search of few steps, or one
         that goes on where it was): whatever is found counts only if ``verify`` agrees. What it refutes is looked for
-        farther out on the same line, then (by attacks that ask for decisions) where ``predict`` is surer, then by the
+        farther out on the same line, then (by attacks that ask for decisions, and in l0) where ``predict`` is surer, then by the
         attack on ``verify`` itself.
         """
         how = norm_of(self._norm(norm))
@@ -172,7 +172,8 @@ class Attack:
         rows = refuted.nonzero()[:, 0]
         if norm.name != "l0":  # pixels that are black or white go nowhere
             rows = keep(rows, beyond(judge, images[rows], goal[rows], claimed[rows], BEYOND)[0])
-        for _ in range(SURER if self.minimal and self.needs == "decision" else 0):
+        again = self.minimal and (self.needs == "decision" or norm.name == "l0")
+        for _ in range(SURER if again else 0):
             # Again with a stand-in that must be surer, by twice what it was wrong by: far cheaper than the judge.
             rows = rows[(claimed[rows] != images[rows]).flatten(1).any(1)]
             if not len(rows):
@@ -180,8 +181,8 @@ class Attack:
             part, aim = images[rows], goal[rows]
             lacks = -aim.margin(judge.scores(claimed[rows])).clamp_max(0)
             surer = Surer(aim, aim.margin(classify.scores(claimed[rows])).clamp_min(0) + 2 * lacks)
-            again = self.move(classify, part, surer, norm=norm, draws=draws[rows], **options)
-            claimed[rows] = _without_unseen(judge, part, again, aim, threshold)
+            tried = self.move(classify, part, surer, norm=norm, draws=draws[rows], **options)
+            claimed[rows] = _without_unseen(judge, part, tried, aim, threshold)
             rows = keep(rows, claimed[rows])
         rows = (refuted & sizes.isinf()).nonzero()[:, 0]
         if len(rows) and judge.offers(self.needs):
