@@ -101,8 +101,8 @@ class Attack:
 
         ``verify`` is the model that decides, if ``predict`` is a cheaper stand-in for it (a search of few steps, or one
         that goes on where it was): whatever is found counts only if ``verify`` agrees. What it refutes is looked for
-        farther out on the same line, then (by attacks that ask for decisions, and in l0) where ``predict`` is surer, then by the
-        attack on ``verify`` itself.
+        farther out on the same line, then (by attacks that ask for decisions, and in l0) where ``predict`` is surer,
+        then by the attack on ``verify`` itself.
         """
         how = norm_of(self._norm(norm))
         self._check(bound, batch, options)
