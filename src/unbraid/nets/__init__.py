@@ -21,6 +21,7 @@ from unbraid.nets.explain import (
 from unbraid.nets.flow import Coupling, Flow, FlowCodes, FlowModel, InvertibleLinear, coupling_flow
 from unbraid.nets.full_gaussian import FullGaussian, full_heads
 from unbraid.nets.initialise import glorot, kaiming, seeded
+from unbraid.nets.label_readers import LabelPlaces, LabelScale
 from unbraid.nets.layers import Convs
 from unbraid.nets.light import light
 from unbraid.nets.likelihood import Bernoulli, GaussianPixels, Likelihood, likelihood, likelihoods, register_likelihood
@@ -69,6 +70,8 @@ __all__ = [
     "GaussianPixels",
     "InSpace",
     "InvertibleLinear",
+    "LabelPlaces",
+    "LabelScale",
     "Likelihood",
     "NoiseGame",
     "NoiseGenerator",
