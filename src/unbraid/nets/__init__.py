@@ -25,6 +25,7 @@ from unbraid.nets.label_readers import LabelPlaces, LabelScale
 from unbraid.nets.layers import Convs
 from unbraid.nets.light import light
 from unbraid.nets.likelihood import Bernoulli, GaussianPixels, Likelihood, likelihood, likelihoods, register_likelihood
+from unbraid.nets.mine import PairStatistics, information_bound
 from unbraid.nets.mlp import fc, linear, mlp
 from unbraid.nets.modes import frozen, judged
 from unbraid.nets.noise import NoiseGenerator
@@ -79,6 +80,7 @@ __all__ = [
     "NoiseRestart",
     "PairClassifier",
     "PairComparison",
+    "PairStatistics",
     "Predictor",
     "Problem",
     "Reasoner",
@@ -114,6 +116,7 @@ __all__ = [
     "get",
     "glorot",
     "half_squares",
+    "information_bound",
     "judged",
     "kaiming",
     "light",

@@ -48,6 +48,7 @@ from unbraid.objectives.known_change import GVAE, MLVAE, KnownChangeObjective
 from unbraid.objectives.label_losses import label_loss, label_reader
 from unbraid.objectives.learned_noise import matching_eps, train_generator
 from unbraid.objectives.linear_vae import LinearVAE
+from unbraid.objectives.mine_vae import S2MineVAE, label_information
 from unbraid.objectives.pairs import PairObjective, PairVAEObjective, halves, stacked
 from unbraid.objectives.pcl import PCL, derangement
 from unbraid.objectives.pm_vae import PMVAE
@@ -125,6 +126,7 @@ __all__ = [
     "S2BetaTCVAE",
     "S2BetaVAE",
     "S2FactorVAE",
+    "S2MineVAE",
     "S2Supervised",
     "SharingObjective",
     "SlowFlow",
@@ -155,6 +157,7 @@ __all__ = [
     "get",
     "halves",
     "label_entropy",
+    "label_information",
     "label_loss",
     "label_reader",
     "log_normaliser",
