@@ -14,7 +14,7 @@ from unbraid.evaluation import GroupMeasure, measure, measure_group, rows_to_jso
 
 NAMES = [name for name in evaluation.names() if evaluation.get(name).__module__.startswith("unbraid.")]
 SMALL = {"train": 200, "test": 100, "points": 20, "batches": 2, "images": 50, "metrics": ("mig", "mcc")}
-SMALL |= {"steps": 20, "metamers": 20, "width": 8, "proxy_steps": 5, "edge": (8,)}
+SMALL |= {"steps": 20, "metamers": 20, "width": 8, "proxy_steps": 5, "edge": (8,), "labels": (40, 90)}
 SMALL |= {"corruptions": ("contrast",), "severities": (1,)}
 
 

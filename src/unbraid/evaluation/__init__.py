@@ -50,6 +50,7 @@ from unbraid.evaluation.summary import ACTIVE, Summary, SummaryMeasure, summaris
 from unbraid.evaluation.titles import title
 from unbraid.evaluation.together import measure_together
 from unbraid.evaluation.udr import UDR, shared_codes
+from unbraid.evaluation.validation import VALIDATED, Validation, validation_scores
 from unbraid.evaluation.verdicts import Verdict, mean_interval, told, verdict
 from unbraid.registry import import_modules
 
@@ -61,6 +62,7 @@ __all__ = [
     "MILLISECONDS",
     "R2",
     "UDR",
+    "VALIDATED",
     "Accuracy",
     "Condition",
     "Disentanglement",
@@ -78,6 +80,7 @@ __all__ = [
     "SharedMeasure",
     "Summary",
     "SummaryMeasure",
+    "Validation",
     "Verdict",
     "accuracy",
     "answer_path",
@@ -119,6 +122,7 @@ __all__ = [
     "title",
     "told",
     "true_classes",
+    "validation_scores",
     "verdict",
     "wilson",
 ]

@@ -32,6 +32,7 @@ from unbraid.study.analysis.downstream import (
     plot_downstream_vs_metrics,
 )
 from unbraid.study.analysis.everything import ANALYSES, QUESTIONS, Analysis, Answer, answer_all
+from unbraid.study.analysis.few_labels import few_label_selection, plot_few_label_selection
 from unbraid.study.analysis.findings import Finding, findings, judge_findings
 from unbraid.study.analysis.measured import measured_means
 from unbraid.study.analysis.metric_agreement import metric_agreement, plot_metric_agreement
@@ -82,6 +83,7 @@ __all__ = [
     "counted_once",
     "downstream_pairs",
     "downstream_vs_metrics",
+    "few_label_selection",
     "findings",
     "jackknife",
     "judge_control",
@@ -101,6 +103,7 @@ __all__ = [
     "plot_correlation_pairs",
     "plot_downstream_pairs",
     "plot_downstream_vs_metrics",
+    "plot_few_label_selection",
     "plot_mean_ranks",
     "plot_method_scores",
     "plot_metric_agreement",
