@@ -16,6 +16,7 @@ from unbraid.evaluation.base import (
     say,
     settings_of,
 )
+from unbraid.evaluation.correlated_pair import CorrelatedPair
 from unbraid.evaluation.disentanglement import Disentanglement
 from unbraid.evaluation.factors_under_corruption import FactorsUnderCorruption, KeptTable, kept_table
 from unbraid.evaluation.learning import MILLISECONDS, learning_curve, learning_hook
@@ -65,6 +66,7 @@ __all__ = [
     "VALIDATED",
     "Accuracy",
     "Condition",
+    "CorrelatedPair",
     "Disentanglement",
     "FactorsUnderCorruption",
     "Function",

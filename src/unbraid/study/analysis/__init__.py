@@ -25,6 +25,7 @@ from unbraid.study.analysis.correlated_codes import (
     plot_correlation_of_codes,
     plot_correlation_pairs,
 )
+from unbraid.study.analysis.correlated_pair import correlated_pair
 from unbraid.study.analysis.downstream import (
     downstream_pairs,
     downstream_vs_metrics,
@@ -77,6 +78,7 @@ __all__ = [
     "Finding",
     "adjusted",
     "answer_all",
+    "correlated_pair",
     "correlation_of_codes",
     "correlation_pairs",
     "correlation_trend",
