@@ -46,6 +46,7 @@ from unbraid.study.analysis.model_selection import (
     transfer_between_data,
     unsupervised_vs_metrics,
 )
+from unbraid.study.analysis.reasoning import plot_reasoning_vs_metrics, reasoning_vs_metrics
 from unbraid.study.analysis.run_tests import run_tests
 from unbraid.study.analysis.score_spread import plot_spread_by_objective, plot_spread_by_strength, score_spread
 from unbraid.study.analysis.seeds import (
@@ -109,6 +110,7 @@ __all__ = [
     "plot_mean_ranks",
     "plot_method_scores",
     "plot_metric_agreement",
+    "plot_reasoning_vs_metrics",
     "plot_spread_by_objective",
     "plot_spread_by_strength",
     "plot_strength_curves",
@@ -119,6 +121,7 @@ __all__ = [
     "published_scores",
     "rank_methods",
     "rank_tests",
+    "reasoning_vs_metrics",
     "run_tests",
     "save_figure",
     "score_spread",
