@@ -3,6 +3,7 @@
 from unbraid.nets import bijections, predictors
 from unbraid.nets.additive import Additive, additive, block_sizes, check_additive, shuffled_blocks
 from unbraid.nets.autoencoder import Autoencoder
+from unbraid.nets.burgess import burgess
 from unbraid.nets.class_vaes import ClassVAEs
 from unbraid.nets.comparison import PairClassifier, PairComparison
 from unbraid.nets.conditional import ConditionalEncoder, VariancePrior, conditional_encoder
@@ -38,6 +39,7 @@ from unbraid.nets.quantise import Codebooks, CodeNorm, distinct_values, on_grid,
 from unbraid.nets.reasoner import Reasoner
 from unbraid.nets.registry import Shape, build, get, names, register
 from unbraid.nets.released_abs import load_released_abs
+from unbraid.nets.released_vae import read_released_vae
 from unbraid.nets.rendering import Renderer, nearest_sum
 from unbraid.nets.slow import slow
 from unbraid.nets.stacked import Stacked, can_stack
@@ -97,6 +99,7 @@ __all__ = [
     "block_sizes",
     "build",
     "build_predictor",
+    "burgess",
     "can_stack",
     "check_additive",
     "clip_l2_ball",
@@ -133,6 +136,7 @@ __all__ = [
     "pairwise_total_correlation",
     "predictors",
     "project_l2",
+    "read_released_vae",
     "register",
     "register_likelihood",
     "seeded",
