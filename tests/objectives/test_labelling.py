@@ -9,7 +9,6 @@ from unbraid.data import FewLabelsStream
 from unbraid.errors import UsageError
 from unbraid.labelling import Labels
 from unbraid.objectives import (
-    BetaVAE,
     Inputs,
     Problem,
     S2BetaVAE,
@@ -17,6 +16,7 @@ from unbraid.objectives import (
     S2Supervised,
     label_loss,
     label_reader,
+    make,
 )
 
 SMALL = {"net": "mlp:width=32", "latents": 3, "labels": 50}
@@ -188,11 +188,14 @@ def test_schedules_begin_and_end_where_they_say():
         S2FactorVAE(second_batch=True)
 
 
-def test_labels_of_no_weight_change_nothing(dots, tmp_path):
+@pytest.mark.parametrize("name", ["beta-vae", "beta-tcvae", "factor-vae", "dip-vae-i", "dip-vae-ii"])
+def test_labels_of_no_weight_change_nothing(name, dots, tmp_path):
     options = {"steps": 3, "progress": "none", "batch_size": 8}
-    shared = {"net": "mlp:width=32", "latents": 3, "beta": 2.0}
-    with_labels = unbraid.train(S2BetaVAE(gamma_sup=0.0, labels=50, **shared), dots, out=tmp_path / "a", **options)
-    without = unbraid.train(BetaVAE(**shared), dots, out=tmp_path / "b", **options)
+    shared = {"net": "mlp:width=32", "latents": 3}
+    shared |= {"discriminator_width": 16, "discriminator_depth": 2} if name == "factor-vae" else {}
+    labelled = make(f"s2-{name}", {**shared, "gamma_sup": 0.0, "labels": 50})
+    with_labels = unbraid.train(labelled, dots, out=tmp_path / "a", **options)
+    without = unbraid.train(make(name, shared), dots, out=tmp_path / "b", **options)
     left, right = (run.model.state_dict() for run in (with_labels, without))
     assert all(torch.equal(left[name], right[name]) for name in right)
 
