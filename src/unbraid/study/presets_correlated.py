@@ -5,8 +5,8 @@ from __future__ import annotations
 __all__ = ["CORRELATED_PRESETS"]
 
 CORRELATED = """\
-# Ten to twenty minutes of one core: rooms whose floor and wall have hues that go together (Träuble et al., 2021), and rooms in
-# which they do not, the same models on both.
+# Ten to twenty minutes of one core: rooms whose floor and wall have hues that go together (Träuble et al., 2021), and
+# rooms in which they do not, the same models on both.
 name = "correlated"
 data = ["rooms3d-32", "rooms3d-32:correlate=s1"]    # sigma 0.1: a correlation of 0.95
 seeds = 5
