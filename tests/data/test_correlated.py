@@ -133,6 +133,9 @@ def test_small_sigma_is_a_split_rather_than_a_correlation():
     data = pair((10, 10), 0.1)
     law = data.pair_law(*names(data)).table
     assert (law < 0.001 / 100).mean() == pytest.approx(0.42, abs=0.005)
+    # 3 x 6, .04: the middle of three lies between the two nearest of six, and keeps an eighth of its share.
+    shapes = pair((3, 6), 0.04)
+    assert 3 * shapes.marginal(names(shapes)[0])[1] == pytest.approx(0.126, abs=5e-4)
 
 
 def test_what_cannot_be_is_refused():

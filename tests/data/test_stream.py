@@ -92,6 +92,6 @@ def test_purposes_keep_their_numbers():
     # Runs and populations of earlier versions are resumed with these.
     numbers = {"STREAM": 0, "INIT": 1, "NOISE": 2, "SECOND": 3, "LABELLED": 4, "PAIRS": 5, "FOUND": 21, "SELECT": 22}
     numbers |= {"PREPARED": 6, "MATRICES": 7, "SCORED": 31, "SCORED_LABELS": 32, "CORRUPTED": 41, "SURROGATE": 77}
-    numbers |= {"DIRECTION": 51, "RESAMPLED": 52, "ATTACK": 53, "GENERATOR": 54}
+    numbers |= {"DIRECTION": 51, "RESAMPLED": 52, "ATTACK": 53, "GENERATOR": 54, "VALIDATED": 8}
     assert {purpose.name: purpose.value for purpose in Purpose} == numbers
     assert counter_rng(3, 4, Purpose.PAIRS).integers(1 << 60) == counter_rng(3, 4, 5).integers(1 << 60)

@@ -14,13 +14,16 @@ from unbraid.evaluation import GroupMeasure, measure, measure_group, rows_to_jso
 
 NAMES = [name for name in evaluation.names() if evaluation.get(name).__module__.startswith("unbraid.")]
 SMALL = {"train": 200, "test": 100, "points": 20, "batches": 2, "images": 50, "metrics": ("mig", "mcc")}
-SMALL |= {"steps": 20, "metamers": 20, "width": 8, "proxy_steps": 5, "edge": (8,)}
+SMALL |= {"steps": 20, "metamers": 20, "width": 8, "proxy_steps": 5, "edge": (8,), "pair": "x+y"}
 SMALL |= {"corruptions": ("contrast",), "severities": (1,)}
+
+OWN = {"validation": {"labels": (40, 90)}, "correlated-pair": {"labels": 20}}
 
 
 def small(name):
     known = {field.name for field in dataclasses.fields(evaluation.get(name))}
-    return evaluation.make(name, {key: value for key, value in SMALL.items() if key in known})
+    chosen = SMALL | OWN.get(name, {})
+    return evaluation.make(name, {key: value for key, value in chosen.items() if key in known})
 
 
 @pytest.fixture(scope="module")

@@ -100,10 +100,15 @@ def test_counts_are_biased_by_what_the_formula_says(size, samples):
     assert np.mean(found) == pytest.approx(counting_bias([size], samples)[0], rel=0.1)
 
 
-def test_the_bias_of_few_samples_is_not_the_formula_s():
-    # 20 bins and 40 values from 100 samples: first order says all of the entropy, counting says about half.
+@pytest.mark.parametrize(
+    ("samples", "shares"),
+    [(10_000, (0.002, 0.003, 0.011)), (1_000, (0.02, 0.03, 0.11)), (100, (0.23, 0.28, 0.55))],
+)
+def test_the_share_that_counting_makes_up_of_nothing(samples, shares):
+    # 20 bins, independent codes. From 100 samples of 40 values the first-order formula says all of the entropy.
     rng = np.random.default_rng(0)
-    factors, codes = rng.integers(40, size=(100, 1)), rng.random((100, 50))
-    found = mutual_information(bin_codes(codes), factors).mean() / entropy(factors)[0]
+    for size, share in zip((3, 6, 40), shares, strict=True):
+        factors, codes = rng.integers(size, size=(samples, 1)), rng.random((samples, 60))
+        found = mutual_information(bin_codes(codes), factors).mean() / entropy(factors)[0]
+        assert found == pytest.approx(share, rel=0.25 if samples == 10_000 else 0.15)
     assert counting_bias([40], 100)[0] == 1
-    assert found == pytest.approx(0.55, abs=0.06)

@@ -30,6 +30,9 @@ def count(module: nn.Module) -> int:
         # 11 * 512, transposed ones 524,352 + 65,600 + 32,800 + 16,416 + 513, norms 2 * 704
         ("conv-bn", 1, 651_860, 646_721),
         ("slow", 1, 382_932, 380_353),
+        # convolutions 544 + 3 * 16,416, linear 513 * 256 + 257 * 256, heads 257 * 20;
+        # 11 * 256 + 257 * 256 + 257 * 512, transposed ones 3 * 16,416 + 513
+        ("burgess", 1, 252_052, 249_953),
         # 4096 * 1200 + 1200 + 1200 * 1201 + 1201 * 20; 11 * 1200 + 2 * 1200 * 1201 + 1201 * 4096
         ("fc", 1, 6_381_620, 7_814_896),
         # 4097 * 20; 11 * 4096
@@ -52,7 +55,7 @@ def test_conv_at_64_pixels_has_exactly_the_layers_of_the_study():
 @pytest.mark.parametrize("channels", [1, 3])
 @pytest.mark.parametrize(
     ("name", "size"),
-    [(name, size) for name in ("conv", "conv-bn", "light", "slow", "mlp", "linear") for size in SIZES]
+    [(name, size) for name in ("conv", "conv-bn", "light", "slow", "burgess", "mlp", "linear") for size in SIZES]
     + [("fc", (17, 24))],
     ids=str,
 )
@@ -63,7 +66,7 @@ def test_any_image_goes_in_and_comes_out_in_its_own_shape(name, size, channels):
     assert decoder(codes[:, :3]).shape == (2, channels, *size)
 
 
-@pytest.mark.parametrize("name", ["conv", "conv-bn", "light", "slow"])
+@pytest.mark.parametrize("name", ["conv", "conv-bn", "light", "slow", "burgess"])
 def test_the_largest_image_works_without_memory_on_the_meta_device(name):
     with torch.device("meta"):
         encoder, decoder = nets.build(name, (256, 256, 3), 10, heads=1)

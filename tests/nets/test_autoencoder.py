@@ -20,7 +20,7 @@ def test_every_autoencoder_objective_builds_one(name):
     problem = nets.Problem((64, 64, 1), 100, factor_sizes=(2,), factor_names=("x",), classes=3)
     model = objectives.make(name).build(problem, torch.Generator())
     assert isinstance(model, nets.Autoencoder)
-    own = {"discriminator", "norm", "codebooks", "prior"}
+    own = {"discriminator", "norm", "codebooks", "prior", "statistics"}
     assert {key.split(".")[0] for key in model.state_dict()} - own == {"encoder", "decoder"}
 
 

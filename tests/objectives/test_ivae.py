@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 import torch
 
+import unbraid
 from unbraid.data import load
 from unbraid.errors import UsageError
+from unbraid.metrics import mcc
 from unbraid.nets import Gaussian
 from unbraid.objectives import IVAE, VAE, Inputs, Problem, conditional_kl
 from unbraid.training import problem_of
@@ -99,3 +101,20 @@ def test_segments_have_scales_of_their_own_between_a_half_and_three():
     assert 0.45 < scales.min() < scales.max() < 3.1
     assert scales.std(axis=0).min() > 0.1
     assert (data.labels() == np.repeat(np.arange(5), 2000)).all()
+
+
+@pytest.mark.slow
+def test_segments_that_are_told_give_sources_that_a_vae_does_not_find(tmp_path):
+    # 20,000 points, 60 epochs of 78 batches. Over three seeds .81 .81 .92 with u, .63 .64 .65 without.
+    data = load("mixed-segments:points=500,layers=2")
+    index = np.arange(len(data))
+    points, sources = data.images(index), data.factors(index)
+    shared = {"net": "mlp:encoder=50+50+50,decoder=50+50+50,activation=leaky-relu", "latents": 5}
+    shared |= {"likelihood": "gaussian:scale=0.1", "learning_rate": 3e-3}
+    options = {"steps": 60 * 78, "batch_size": 256, "progress": "none", "precision": "fp32"}
+    told = unbraid.train(IVAE(**shared), data, out=tmp_path / "told", **options)
+    plain = unbraid.train(VAE(**shared), data, out=tmp_path / "plain", **options)
+    with torch.no_grad():
+        u = torch.as_tensor(data.labels(index))
+        codes = told.objective.posterior(told.model, torch.as_tensor(points).float(), u).mean.numpy()
+    assert float(mcc(codes, sources)) - float(mcc(plain.encode(points), sources)) >= 0.12

@@ -9,13 +9,14 @@ from unbraid.data import FewLabelsStream
 from unbraid.errors import UsageError
 from unbraid.labelling import Labels
 from unbraid.objectives import (
-    BetaVAE,
     Inputs,
     Problem,
     S2BetaVAE,
     S2FactorVAE,
     S2Supervised,
     label_loss,
+    label_reader,
+    make,
 )
 
 SMALL = {"net": "mlp:width=32", "latents": 3, "labels": 50}
@@ -102,6 +103,78 @@ def test_the_floor_of_the_cross_entropy_is_the_entropy_of_its_targets(size, floo
     assert float(found) == pytest.approx(floor, abs=1e-6)
 
 
+def test_places_of_values_are_told_by_a_cross_entropy():
+    # e = (0, 1), sigma 1, mu = e_y: logits 0 and -1, so -log(1 / (1 + 1/e)) = ln(1 + 1/e), whatever y is.
+    reader = label_reader("embed", (2,))
+    with torch.no_grad():
+        reader.free.copy_(torch.tensor([0.0, 1.0]))
+    labels = torch.tensor([[0], [1], [1]])
+    found = label_loss(labels.float(), labels, torch.tensor([2]), "embed", reader)
+    assert float(found.detach()) == pytest.approx(np.log(1 + np.exp(-1)), rel=1e-6)
+    assert float(found.detach()) == pytest.approx(0.313262, abs=1e-6)
+    # Twice the sigma: ln(1 + e^-4). Two labels: twice the loss; thrice the batch: the same.
+    sharp = label_reader("embed:even=true,sigma=2.0", (2, 2))
+    with torch.no_grad():
+        sharp.slope.fill_(1), sharp.bias.fill_(0)
+    doubled = label_loss(labels.float().expand(3, 2), labels.expand(3, 2), torch.tensor([2, 2]), "embed", sharp)
+    assert float(doubled.detach()) == pytest.approx(2 * np.log(1 + np.exp(-4)), rel=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["embed", "embed:even=true"])
+def test_places_begin_evenly_and_learn_what_they_may(kind):
+    reader = label_reader(f"{kind},learned=true" if ":" in kind else f"{kind}:learned=true", (3, 1, 2))
+    for found, wanted in zip(reader.places(), ([-1, 0, 1], [0], [-1, 1]), strict=True):
+        assert found.tolist() == wanted
+    codes, labels = torch.tensor([[0.3, 2.0, -0.1, 7.0]]), torch.tensor([[2, 0, 0]])
+    label_loss(codes, labels, torch.tensor([3, 1, 2]), kind, reader).backward()
+    # Six places, or three slopes and three biases, and sigma. A label of one value cannot be missed and teaches none.
+    assert [name for name, _ in reader.named_parameters()].count("sigma") == 1
+    assert sum(p.numel() for p in reader.parameters()) == 7
+    moved = {name: p.grad.count_nonzero() for name, p in reader.named_parameters()}
+    assert moved == ({"free": 5, "sigma": 1} if kind == "embed" else {"slope": 2, "bias": 2, "sigma": 1})
+    assert "sigma" not in dict(label_reader(kind, (3, 1, 2)).named_parameters())
+
+
+def test_a_learned_scale_begins_at_one_and_can_meet_labels_exactly():
+    reader, labels = label_reader("l2:learned=true", (4, 4)), torch.tensor([[3, 1], [0, 2]])
+    assert float(label_loss(labels.float(), labels, torch.tensor([4, 4]), "l2", reader).detach()) == 0
+    with torch.no_grad():
+        reader.scale.fill_(0.5)
+    assert float(label_loss(labels / 0.5, labels, torch.tensor([4, 4]), "l2", reader).detach()) == 0
+    # (1/2 * 3 - 3)^2 + (1/2 - 1)^2 + 0 + (1 - 2)^2.
+    missed = label_loss(labels.float(), labels, torch.tensor([4, 4]), "l2", reader)
+    assert float(missed.detach()) == pytest.approx(2.25 + 0.25 + 0 + 1)
+
+
+@pytest.mark.parametrize("kind", ["embed:learned=true", "embed:even=true", "l2:learned=true"])
+def test_what_a_loss_learns_is_trained_kept_and_found_again(kind, dots, tmp_path):
+    objective = S2FactorVAE(**SMALL, label_loss=kind, learning_rate=1e-2, discriminator_width=16)
+    options = {"progress": "none", "batch_size": 16}
+    whole = unbraid.train(objective, dots, out=tmp_path / "whole", steps=6, **options)
+    unbraid.train(objective, dots, out=tmp_path / "parts", steps=3, **options)
+    unbraid.train(objective, dots, out=tmp_path / "parts", steps=6, **options)
+    saved = [(tmp_path / part / "checkpoint.safetensors").read_bytes() for part in ("whole", "parts")]
+    assert saved[0] == saved[1]
+    start = label_reader(kind, (12, 12)).state_dict()
+    learned = unbraid.open_run(tmp_path / "whole").model.get_submodule("label_reader").state_dict()
+    assert learned.keys() == start.keys()
+    assert all(not torch.equal(learned[name], start[name]) for name in start)
+    assert whole.finished
+
+
+def test_losses_that_are_none_are_refused():
+    for kind, words in (
+        ("l3", "unknown label_loss 'l3'"),
+        ("xent:learned=true", "unknown option of label loss 'xent'"),
+        ("embed:sigma=0.0", "sigma of label loss 'embed' must be a positive number, got 0.0"),
+        ("embed:evn=true", "did you mean 'even'"),
+    ):
+        with pytest.raises(UsageError, match=words):
+            S2BetaVAE(label_loss=kind)
+    with pytest.raises(UsageError, match="needs places of the values"):
+        label_loss(torch.zeros(1, 1), torch.zeros(1, 1), torch.tensor([2]), "embed")
+
+
 def test_schedules_begin_and_end_where_they_say():
     tuned = S2BetaVAE(schedule="fine-tune", label_steps=10, gamma_sup=7.0)
     assert [tuned.label_weight(step) for step in (0, 10, 11)] == [0, 0, 7]
@@ -115,11 +188,14 @@ def test_schedules_begin_and_end_where_they_say():
         S2FactorVAE(second_batch=True)
 
 
-def test_labels_of_no_weight_change_nothing(dots, tmp_path):
+@pytest.mark.parametrize("name", ["beta-vae", "beta-tcvae", "factor-vae", "dip-vae-i", "dip-vae-ii"])
+def test_labels_of_no_weight_change_nothing(name, dots, tmp_path):
     options = {"steps": 3, "progress": "none", "batch_size": 8}
-    shared = {"net": "mlp:width=32", "latents": 3, "beta": 2.0}
-    with_labels = unbraid.train(S2BetaVAE(gamma_sup=0.0, labels=50, **shared), dots, out=tmp_path / "a", **options)
-    without = unbraid.train(BetaVAE(**shared), dots, out=tmp_path / "b", **options)
+    shared = {"net": "mlp:width=32", "latents": 3}
+    shared |= {"discriminator_width": 16, "discriminator_depth": 2} if name == "factor-vae" else {}
+    labelled = make(f"s2-{name}", {**shared, "gamma_sup": 0.0, "labels": 50})
+    with_labels = unbraid.train(labelled, dots, out=tmp_path / "a", **options)
+    without = unbraid.train(make(name, shared), dots, out=tmp_path / "b", **options)
     left, right = (run.model.state_dict() for run in (with_labels, without))
     assert all(torch.equal(left[name], right[name]) for name in right)
 

@@ -65,7 +65,7 @@ from unbraid.cli.train import train_command
 from unbraid.cli.transfer import transfer_card, transfer_combine, transfer_report, transfer_run
 from unbraid.cli.transitions import data_transitions
 from unbraid.cli.traverse import traverse_command
-from unbraid.cli.zoo import zoo_get, zoo_list
+from unbraid.cli.zoo import zoo_get, zoo_list, zoo_read
 from unbraid.errors import UsageError, unknown_name
 from unbraid.plugins import import_file
 
@@ -97,7 +97,7 @@ GROUPS = {
     "robustness": "What classifiers bear that training did not show: corruptions, noise, adversarial, attack.",
     "study": "Many runs as one experiment: run, status, report, choose.",
     "transfer": "What biases buy outside the training domain: run, report, card, combine.",
-    "zoo": "Trained runs that can be opened by name: list, get.",
+    "zoo": "Trained runs that can be opened by name: list, get; read released ones.",
     "theory": "Theorems one can run: impossibility without a bias, why VAEs align, identifiability by sparse steps.",
 }
 
@@ -179,7 +179,7 @@ def commands() -> Tree:
             "card": transfer_card,
             "combine": transfer_combine,
         },
-        "zoo": {"list": zoo_list, "get": zoo_get},
+        "zoo": {"list": zoo_list, "get": zoo_get, "read": zoo_read},
     }
 
 

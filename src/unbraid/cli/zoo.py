@@ -1,4 +1,4 @@
-"""unbraid zoo list, get"""
+"""unbraid zoo list, get, read"""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tyro.conf import Positional, arg
 
 from unbraid.cli.hints import next_commands
 
-__all__ = ["zoo_get", "zoo_list"]
+__all__ = ["zoo_get", "zoo_list", "zoo_read"]
 
 
 def zoo_list(json: bool = False) -> None:
@@ -63,3 +63,27 @@ def zoo_get(
         print(json_module.dumps({"name": found.name, "run": str(folder)}))
         return
     print(f"{folder}: {found.title}\nmade by: {found.command}\n{next_commands(folder)}")
+
+
+def zoo_read(
+    folder: Positional[Path],
+    *,
+    data: str,
+    out: Annotated[Path | None, arg(metavar="PATH")] = None,
+    json: bool = False,
+) -> None:
+    """Make a run of a disentangling VAE that others released: a folder with specs.json and model.pt.
+
+    Args:
+        folder: The folder of the release.
+        data: The data it was trained on, as in `unbraid data list`.
+        out: The folder of the run; runs/NAME unless given, after the name of the release's folder.
+        json: Print the folder as JSON.
+    """
+    from unbraid.training.zoo import read_release
+
+    run = read_release(folder, data, out or Path("runs") / folder.resolve().name)
+    if json:
+        print(json_module.dumps({"run": str(run.path)}))
+        return
+    print(f"{run.path}: {run.info['objective']['name']} on {run.info['data']['name']}\n{next_commands(run.path)}")

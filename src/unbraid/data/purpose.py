@@ -29,6 +29,8 @@ class Purpose(IntEnum):
     """What is drawn before a step: weights and noise of a player that begins anew."""
     MATRICES = 7
     """Matrices to reason about."""
+    VALIDATED = 8
+    """Which few images have known factors to choose a model by."""
     FOUND = 21
     """Hyperparameters of a population's first members."""
     SELECT = 22

@@ -16,6 +16,7 @@ from unbraid.evaluation.base import (
     say,
     settings_of,
 )
+from unbraid.evaluation.correlated_pair import CorrelatedPair
 from unbraid.evaluation.disentanglement import Disentanglement
 from unbraid.evaluation.factors_under_corruption import FactorsUnderCorruption, KeptTable, kept_table
 from unbraid.evaluation.learning import MILLISECONDS, learning_curve, learning_hook
@@ -50,6 +51,7 @@ from unbraid.evaluation.summary import ACTIVE, Summary, SummaryMeasure, summaris
 from unbraid.evaluation.titles import title
 from unbraid.evaluation.together import measure_together
 from unbraid.evaluation.udr import UDR, shared_codes
+from unbraid.evaluation.validation import VALIDATED, Validation, validation_scores
 from unbraid.evaluation.verdicts import Verdict, mean_interval, told, verdict
 from unbraid.registry import import_modules
 
@@ -61,8 +63,10 @@ __all__ = [
     "MILLISECONDS",
     "R2",
     "UDR",
+    "VALIDATED",
     "Accuracy",
     "Condition",
+    "CorrelatedPair",
     "Disentanglement",
     "FactorsUnderCorruption",
     "Function",
@@ -78,6 +82,7 @@ __all__ = [
     "SharedMeasure",
     "Summary",
     "SummaryMeasure",
+    "Validation",
     "Verdict",
     "accuracy",
     "answer_path",
@@ -119,6 +124,7 @@ __all__ = [
     "title",
     "told",
     "true_classes",
+    "validation_scores",
     "verdict",
     "wilson",
 ]

@@ -35,6 +35,7 @@ from unbraid.metrics.med import med
 from unbraid.metrics.mig import mig
 from unbraid.metrics.mig_sup import mig_sup
 from unbraid.metrics.modularity import modularity
+from unbraid.metrics.pair_entanglement import Repair, pair_entanglement, repair_pair
 from unbraid.metrics.pida import pida
 from unbraid.metrics.r2 import r2
 from unbraid.metrics.reduced import reduced
@@ -60,6 +61,7 @@ __all__ = [
     "Metric",
     "Preset",
     "PresetName",
+    "Repair",
     "Score",
     "Scores",
     "above_ceiling",
@@ -96,12 +98,14 @@ __all__ = [
     "modularity",
     "number_of",
     "number_to_json",
+    "pair_entanglement",
     "pairwise_mutual_information",
     "pida",
     "preset_named",
     "r2",
     "reduced",
     "register",
+    "repair_pair",
     "sap",
     "score_codes",
     "scored_by",

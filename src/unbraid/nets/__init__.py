@@ -3,6 +3,7 @@
 from unbraid.nets import bijections, predictors
 from unbraid.nets.additive import Additive, additive, block_sizes, check_additive, shuffled_blocks
 from unbraid.nets.autoencoder import Autoencoder
+from unbraid.nets.burgess import burgess
 from unbraid.nets.class_vaes import ClassVAEs
 from unbraid.nets.comparison import PairClassifier, PairComparison
 from unbraid.nets.conditional import ConditionalEncoder, VariancePrior, conditional_encoder
@@ -21,9 +22,11 @@ from unbraid.nets.explain import (
 from unbraid.nets.flow import Coupling, Flow, FlowCodes, FlowModel, InvertibleLinear, coupling_flow
 from unbraid.nets.full_gaussian import FullGaussian, full_heads
 from unbraid.nets.initialise import glorot, kaiming, seeded
+from unbraid.nets.label_readers import LabelPlaces, LabelScale
 from unbraid.nets.layers import Convs
 from unbraid.nets.light import light
 from unbraid.nets.likelihood import Bernoulli, GaussianPixels, Likelihood, likelihood, likelihoods, register_likelihood
+from unbraid.nets.mine import PairStatistics, information_bound
 from unbraid.nets.mlp import fc, linear, mlp
 from unbraid.nets.modes import frozen, judged
 from unbraid.nets.noise import NoiseGenerator
@@ -36,6 +39,7 @@ from unbraid.nets.quantise import Codebooks, CodeNorm, distinct_values, on_grid,
 from unbraid.nets.reasoner import Reasoner
 from unbraid.nets.registry import Shape, build, get, names, register
 from unbraid.nets.released_abs import load_released_abs
+from unbraid.nets.released_vae import read_released_vae
 from unbraid.nets.rendering import Renderer, nearest_sum
 from unbraid.nets.slow import slow
 from unbraid.nets.stacked import Stacked, can_stack
@@ -69,6 +73,8 @@ __all__ = [
     "GaussianPixels",
     "InSpace",
     "InvertibleLinear",
+    "LabelPlaces",
+    "LabelScale",
     "Likelihood",
     "NoiseGame",
     "NoiseGenerator",
@@ -76,6 +82,7 @@ __all__ = [
     "NoiseRestart",
     "PairClassifier",
     "PairComparison",
+    "PairStatistics",
     "Predictor",
     "Problem",
     "Reasoner",
@@ -92,6 +99,7 @@ __all__ = [
     "block_sizes",
     "build",
     "build_predictor",
+    "burgess",
     "can_stack",
     "check_additive",
     "clip_l2_ball",
@@ -111,6 +119,7 @@ __all__ = [
     "get",
     "glorot",
     "half_squares",
+    "information_bound",
     "judged",
     "kaiming",
     "light",
@@ -127,6 +136,7 @@ __all__ = [
     "pairwise_total_correlation",
     "predictors",
     "project_l2",
+    "read_released_vae",
     "register",
     "register_likelihood",
     "seeded",

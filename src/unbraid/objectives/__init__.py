@@ -38,7 +38,6 @@ from unbraid.objectives.few_labels import (
     S2BetaVAE,
     S2FactorVAE,
     S2Supervised,
-    label_loss,
 )
 from unbraid.objectives.firevnet import FiRevNetObjective
 from unbraid.objectives.full_covariance import FullBetaVAE
@@ -46,8 +45,10 @@ from unbraid.objectives.hfs_vae import HFSTCVAE, HFSVAE
 from unbraid.objectives.ice import ICE, label_entropy, reverse_gradient
 from unbraid.objectives.ivae import IVAE, conditional_kl
 from unbraid.objectives.known_change import GVAE, MLVAE, KnownChangeObjective
+from unbraid.objectives.label_losses import label_loss, label_reader
 from unbraid.objectives.learned_noise import matching_eps, train_generator
 from unbraid.objectives.linear_vae import LinearVAE
+from unbraid.objectives.mine_vae import S2MineVAE, label_information
 from unbraid.objectives.pairs import PairObjective, PairVAEObjective, halves, stacked
 from unbraid.objectives.pcl import PCL, derangement
 from unbraid.objectives.pm_vae import PMVAE
@@ -125,6 +126,7 @@ __all__ = [
     "S2BetaTCVAE",
     "S2BetaVAE",
     "S2FactorVAE",
+    "S2MineVAE",
     "S2Supervised",
     "SharingObjective",
     "SlowFlow",
@@ -155,7 +157,9 @@ __all__ = [
     "get",
     "halves",
     "label_entropy",
+    "label_information",
     "label_loss",
+    "label_reader",
     "log_normaliser",
     "log_ratio",
     "make",

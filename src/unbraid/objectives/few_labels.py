@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,13 +14,14 @@ from unbraid.objectives.beta_tcvae import BetaTCVAE
 from unbraid.objectives.checks import check_not_negative, check_positive
 from unbraid.objectives.dip_vae import DIPVAEI, DIPVAEII
 from unbraid.objectives.factor_vae import FactorVAE
+from unbraid.objectives.label_losses import label_loss, label_reader
 from unbraid.objectives.titles import KL, NLL
 from unbraid.objectives.vae import BetaVAE
 from unbraid.options import Named
 
 if TYPE_CHECKING:
     import torch
-    from torch import Tensor
+    from torch import Tensor, nn
 
     from unbraid.nets import Autoencoder, Gaussian
 
@@ -31,33 +33,10 @@ __all__ = [
     "S2BetaVAE",
     "S2FactorVAE",
     "S2Supervised",
-    "label_loss",
 ]
 
-
-LOSSES = ("xent", "l2", "cov")
-"""What is asked of the tied latents."""
 SCHEDULES = ("fixed", "anneal", "fine-tune")
 """How the weight of the labels grows."""
-
-
-def label_loss(mean: Tensor, factors: Tensor, sizes: Tensor, kind: str = "xent") -> Tensor:
-    """How far the first K latents ``mean [n, d]`` are from the K labels ``factors [n, K]``; the others stay free.
-
-    ``xent``: cross-entropy between sigmoid(mean_k) and v_k / size_k, summed over the batch and its factors. ``l2``:
-    squared distance of the same two, summed. ``cov``: squared covariances over the batch of each tied latent with every
-    label but its own, which asks that no other factor be followed.
-    """
-    from torch.nn.functional import binary_cross_entropy_with_logits
-
-    tied = mean[:, : len(sizes)]
-    if kind == "l2":
-        return (tied.sigmoid() - factors / sizes).square().sum()
-    if kind == "cov":
-        labels = factors.to(tied.dtype)
-        covariance = (tied - tied.mean(0)).T @ (labels - labels.mean(0)) / len(tied)
-        return (covariance - covariance.diagonal().diag()).square().sum()
-    return binary_cross_entropy_with_logits(tied, factors / sizes, reduction="sum")
 
 
 @dataclass(frozen=True)
@@ -71,7 +50,7 @@ class FewLabels(VAEObjective):
     sweep = ("gamma_sup", (1, 10, 50, 100, 500, 1000))
 
     gamma_sup: float = 100.0
-    """Weight of the loss on labelled images, which is a sum over their batch."""
+    """Weight of the loss on labelled images, which is a sum over their batch (embed: a mean)."""
     labels: int = 1000
     """How many images have their factors known; as many as there are images is full supervision."""
     label_seed: int = 0
@@ -80,7 +59,8 @@ class FewLabels(VAEObjective):
     """What the labels are like: exact, binned:bins=5 (coarse), noisy:p=0.1 (wrong now and then), permuted (numbered in
     another order), partial:factors=2 (of some factors only)."""
     label_loss: str = "xent"
-    """xent (cross-entropy), l2 (squared distance), cov (no covariance with the labels of other factors)."""
+    """xent (cross-entropy), l2 (squared distance; l2:learned=true with a learned scale), cov (no covariance with the
+    labels of other factors), embed (every value has a learned place: even=true, sigma=1, learned=true)."""
     schedule: str = "fixed"
     """Weight of the labels: fixed, anneal (grows to its whole from step 0 to label_steps), fine-tune (0 up to
     label_steps, then whole)."""
@@ -91,9 +71,9 @@ class FewLabels(VAEObjective):
         super().__post_init__()
         check_not_negative(self, "gamma_sup", "label_seed", "label_steps")
         check_positive(self, "labels")
-        for option, known in (("label_loss", LOSSES), ("schedule", SCHEDULES)):
-            if getattr(self, option) not in known:
-                raise unknown_name(option, getattr(self, option), known)
+        self.reader((2,))  # refuses what is no loss
+        if self.schedule not in SCHEDULES:
+            raise unknown_name("schedule", self.schedule, SCHEDULES)
         if self.schedule != "fixed" and not self.label_steps:
             raise UsageError(f"schedule {self.schedule!r} needs label_steps, the step at which it ends")
 
@@ -115,23 +95,42 @@ class FewLabels(VAEObjective):
     def build(self, problem: Problem, generator: torch.Generator) -> Autoencoder:
         if problem.factor_sizes is None:
             raise UsageError(f"objective {self.name!r} needs data with known factors; see `unbraid data list`")
-        labelled = len(Labels(self.labeller, problem.factor_sizes, self.label_seed).sizes)
-        if self.latents < labelled:
+        sizes = Labels(self.labeller, problem.factor_sizes, self.label_seed).sizes
+        if self.latents < len(sizes):
             raise UsageError(
-                f"latents must be at least the number of factors, {labelled}, got {self.latents}: "
+                f"latents must be at least the number of factors, {len(sizes)}, got {self.latents}: "
                 "every factor has its own latent"
             )
-        return super().build(problem, generator)
+        model, reader = super().build(problem, generator), self.reader(sizes)
+        if reader is not None:
+            model.add_module("label_reader", reader)
+        return model
+
+    def reader(self, sizes: Sequence[int]) -> nn.Module | None:
+        """What the loss of labels with so many values learns beside the encoder."""
+        return label_reader(self.label_loss, sizes)
+
+    def trained(self, model: Autoencoder) -> list[nn.Module]:
+        reader = _reader_of(model)
+        return super().trained(model) if reader is None else [*super().trained(model), reader]
+
+    def labelled_loss(self, model: Autoencoder, mean: Tensor, factors: Tensor) -> Tensor:
+        """The loss of mean codes ``[n, d]`` of labelled images, whose labels are ``[n, K]``."""
+        sizes = Labels(self.labeller, model.problem.factor_sizes or (), self.label_seed).sizes
+        return label_loss(mean, factors, mean.new_tensor(sizes), self.label_loss, _reader_of(model))
 
     def regulariser(self, model: Autoencoder, inputs: Inputs, posterior: Gaussian, sample: Tensor, step: int) -> Terms:
         if inputs.partners is None or inputs.partner_factors is None:
             raise UsageError(f"objective {self.name!r} needs a stream of labelled images (partners, partner_factors)")
         mean = self.posterior(model, inputs.partners).mean
-        sizes = Labels(self.labeller, model.problem.factor_sizes or (), self.label_seed).sizes
-        loss = label_loss(mean, inputs.partner_factors, mean.new_tensor(sizes), self.label_loss)
+        loss = self.labelled_loss(model, mean, inputs.partner_factors)
         added = super().regulariser(model, inputs, posterior, sample, step)
         told = {**added.watched, "label_loss": loss}
         return Terms({**added.terms, "supervised": self.label_weight(step) * loss}, told)
+
+
+def _reader_of(model: Autoencoder) -> nn.Module | None:
+    return dict(model.named_children()).get("label_reader")
 
 
 @register("s2-beta-vae")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from unbraid.study.presets_correlated import CORRELATED_PRESETS
 from unbraid.study.presets_invariance import INVARIANCE_PRESETS
 from unbraid.study.presets_noise import NOISE_PRESETS
 from unbraid.study.presets_slow import SLOW_PRESETS
@@ -60,5 +61,6 @@ PRESETS: dict[str, str] = {
     **SLOW_PRESETS,
     **NOISE_PRESETS,
     **INVARIANCE_PRESETS,
+    **CORRELATED_PRESETS,
 }
 """Study files by name."""

@@ -3,6 +3,7 @@
 from unbraid.theory.alignment import Alignment, PrincipalComponents, pca_alignment, principal_components
 from unbraid.theory.beta_range import BetaRange, BetaStage, beta_range, linear_betas
 from unbraid.theory.bijection import Bijection, bijection
+from unbraid.theory.compositional import compositional_contrast
 from unbraid.theory.entangle import EntangledRun, entangle
 from unbraid.theory.fitted import Fitted, fit
 from unbraid.theory.identifiability import Found, fit_toy, matched_correlation
@@ -104,6 +105,7 @@ __all__ = [
     "check",
     "check_mixing",
     "codec_of",
+    "compositional_contrast",
     "decoder_jacobian",
     "decoder_of",
     "dimensionality",

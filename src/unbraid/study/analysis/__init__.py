@@ -25,6 +25,7 @@ from unbraid.study.analysis.correlated_codes import (
     plot_correlation_of_codes,
     plot_correlation_pairs,
 )
+from unbraid.study.analysis.correlated_pair import correlated_pair
 from unbraid.study.analysis.downstream import (
     downstream_pairs,
     downstream_vs_metrics,
@@ -32,6 +33,7 @@ from unbraid.study.analysis.downstream import (
     plot_downstream_vs_metrics,
 )
 from unbraid.study.analysis.everything import ANALYSES, QUESTIONS, Analysis, Answer, answer_all
+from unbraid.study.analysis.few_labels import few_label_selection, plot_few_label_selection
 from unbraid.study.analysis.findings import Finding, findings, judge_findings
 from unbraid.study.analysis.measured import measured_means
 from unbraid.study.analysis.metric_agreement import metric_agreement, plot_metric_agreement
@@ -44,6 +46,7 @@ from unbraid.study.analysis.model_selection import (
     transfer_between_data,
     unsupervised_vs_metrics,
 )
+from unbraid.study.analysis.reasoning import plot_reasoning_vs_metrics, reasoning_vs_metrics
 from unbraid.study.analysis.run_tests import run_tests
 from unbraid.study.analysis.score_spread import plot_spread_by_objective, plot_spread_by_strength, score_spread
 from unbraid.study.analysis.seeds import (
@@ -76,12 +79,14 @@ __all__ = [
     "Finding",
     "adjusted",
     "answer_all",
+    "correlated_pair",
     "correlation_of_codes",
     "correlation_pairs",
     "correlation_trend",
     "counted_once",
     "downstream_pairs",
     "downstream_vs_metrics",
+    "few_label_selection",
     "findings",
     "jackknife",
     "judge_control",
@@ -101,9 +106,11 @@ __all__ = [
     "plot_correlation_pairs",
     "plot_downstream_pairs",
     "plot_downstream_vs_metrics",
+    "plot_few_label_selection",
     "plot_mean_ranks",
     "plot_method_scores",
     "plot_metric_agreement",
+    "plot_reasoning_vs_metrics",
     "plot_spread_by_objective",
     "plot_spread_by_strength",
     "plot_strength_curves",
@@ -114,6 +121,7 @@ __all__ = [
     "published_scores",
     "rank_methods",
     "rank_tests",
+    "reasoning_vs_metrics",
     "run_tests",
     "save_figure",
     "score_spread",

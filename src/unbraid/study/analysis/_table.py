@@ -22,6 +22,7 @@ __all__ = [
     "correlate",
     "counted_once",
     "metrics_of",
+    "on_one_data_set",
     "require",
     "rows_of",
     "spearman",
@@ -119,7 +120,7 @@ def rows_of(
     """
     asked = list(dict.fromkeys(columns))
     require(table, (*IDENTITY, *asked))
-    found = _on_one_data_set(table).drop_nulls("representation")
+    found = on_one_data_set(table).drop_nulls("representation")
     if representation is not None:
         found = found.filter(pl.col("representation") == representation)
         if not len(found):
@@ -153,7 +154,7 @@ def _check_one_value(found: pl.DataFrame, runs: Sequence[str], column: str) -> N
     raise UsageError(f"{column!r} was measured {under} for one run ({_run_words(one)}){remedy}")
 
 
-def _on_one_data_set(table: pl.DataFrame) -> pl.DataFrame:
+def on_one_data_set(table: pl.DataFrame) -> pl.DataFrame:
     """Where measures named data sets: the rows about runs on their own data, or on the only other one."""
     if "on" not in table.columns:
         return table

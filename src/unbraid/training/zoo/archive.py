@@ -17,7 +17,7 @@ from unbraid.reading import open_zip, take
 from unbraid.training.run import CHECKPOINT, EVALUATIONS, HISTORY, INFO
 from unbraid.training.zoo.catalogue import Entry, entry
 
-__all__ = ["MEMBERS", "fetch_run", "unpack"]
+__all__ = ["MEMBERS", "check_free", "fetch_run", "unpack"]
 
 MEMBERS = (INFO, CHECKPOINT, HISTORY, EVALUATIONS)
 """All that an archive may hold: JSON, tensors and tables, by their plain names. None of them can hold code."""
@@ -39,13 +39,14 @@ def fetch_run(name: str, out: Path | None = None, *, quiet: bool = True) -> Path
     with lock:
         if out is None and (folder / INFO).exists():
             return folder  # another process was faster
-        _check_free(folder)
+        check_free(folder)
         with _archive(found, quiet=quiet) as archive:
             unpack(archive, folder)
     return folder
 
 
-def _check_free(folder: Path) -> None:
+def check_free(folder: Path) -> None:
+    """Refuse a folder in which something lies."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"{folder} is there already; choose another folder (--out)")
 

@@ -1,0 +1,86 @@
+"""The measure of correlated factors, and what a table of it says."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from unbraid.data import load
+from unbraid.errors import UsageError
+from unbraid.evaluation import as_run, make, measure
+from unbraid.study.analysis import correlated_pair
+
+SMALL = "correlated-pair:train=600,test=100"
+
+
+def reader(data, angle):
+    """The true factors of images, two of them turned."""
+    every = data.images(np.arange(len(data))).reshape(len(data), -1)
+    place = {image.tobytes(): row for row, image in enumerate(every)}
+    x, y = data.factor_names.index("x"), data.factor_names.index("y")
+    c, s = np.cos(np.radians(angle)), np.sin(np.radians(angle))
+
+    def encode(images):
+        factors = data.factors(np.array([place[image.tobytes()] for image in images]))
+        codes = factors - (np.array(data.factor_sizes) - 1) / 2
+        codes[:, [x, y]] = codes[:, [x, y]] @ np.array([[c, s], [-s, c]])
+        return codes
+
+    return encode
+
+
+def test_a_turned_pair_stands_out_and_its_repair_with_correlated_labels_mends_it():
+    data = load("mini-sprites:correlate=x+y,sigma=0.2")
+    ((condition, found),) = measure(reader(data, 45), data, SMALL)["correlated-pair"].rows
+    assert condition == {"pair": "x+y"}
+    values = {name: float(score) for name, score in found.items()}
+    assert values["pair_entanglement"] > 0.4
+    assert values["other_entanglement"] < 0.1
+    assert values["repaired_pair"] < values["pair_entanglement"] / 2
+    ((_, straight),) = measure(reader(data, 0), data, SMALL)["correlated-pair"].rows
+    assert float(straight["pair_entanglement"]) < 0.1
+    assert found["pair_entanglement"].parts["importance"].shape == (len(data.factor_names),) * 2
+
+
+def test_pairs_are_those_of_the_data_or_the_one_asked_for():
+    plain, both = load("mini-sprites"), load("mini-sprites:correlate=x+y;x+shape")
+    assert make(SMALL).pairs(plain) == []
+    assert make(SMALL).pairs(both) == [("x", "y"), ("x", "shape")]
+    assert make(f"{SMALL},pair=shape+y").pairs(plain) == [("shape", "y")]
+    assert make(f"{SMALL},pair=hue+y").pairs(plain) == []
+    seen = as_run(lambda images: images.reshape(len(images), -1))
+    assert make(SMALL).applies(seen, both)
+    assert not make(SMALL).applies(seen, plain)
+    assert "pair=FACTOR+FACTOR" in make(SMALL).lacks(seen, plain)
+    for wrong, words in (("pair=x", "two factors joined by"), ("labels=2", "at least 3"), ("train=1", "at least 2")):
+        with pytest.raises(UsageError, match=words):
+            make(f"correlated-pair:{wrong}")
+
+
+def test_without_labels_nothing_is_repaired():
+    data = load("mini-sprites")
+    ((_, found),) = measure(reader(data, 0), data, f"{SMALL},labels=0,pair=x+y")["correlated-pair"].rows
+    assert set(found) == {"pair_entanglement", "other_entanglement"}
+
+
+def test_the_analysis_takes_medians_over_seeds():
+    rows = {
+        "data": ["a"] * 4,
+        "objective": ["beta-vae"] * 4,
+        "strength_name": ["beta"] * 4,
+        "strength": [1.0, 1.0, 1.0, 4.0],
+        "seed": [0, 1, 2, 0],
+        "pair": ["x+y", "x+y", "x+y", None],
+        "pair_entanglement": [0.5, 0.4, 0.1, None],
+        "other_entanglement": [0.1, 0.2, 0.3, None],
+        "repaired_pair": [0.25, 0.3, 0.01, None],
+        "repaired_others": [0.1, 0.1, 0.2, None],
+    }
+    (row,) = correlated_pair(pl.DataFrame(rows)).iter_rows(named=True)
+    assert (row["entanglement"], row["others"], row["repaired"], row["repaired_others"]) == (0.4, 0.2, 0.25, 0.1)
+    assert row["above"] == pytest.approx(2 / 3)
+    assert row["mended"] == pytest.approx(2 / 3)  # .25 of .5 and .01 of .1, not .3 of .4
+    assert row["runs"] == 3
+    alone = pl.DataFrame(rows).drop("repaired_pair", "repaired_others")
+    assert correlated_pair(alone)["repaired"].to_list() == [None]
+    with pytest.raises(UsageError, match=r"no column 'pair': add \[measures.correlated-pair\]"):
+        correlated_pair(pl.DataFrame(rows).drop("pair"))
