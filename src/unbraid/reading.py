@@ -155,16 +155,20 @@ def read_json(
 
     Its numbers are finite, and the whole ones fit into 64 bits: what tables and further files can hold.
     """
+    return parse_object(read_text(path, remedy=remedy), path, form, remedy=remedy)
+
+
+def parse_object(
+    text: str, source: str | Path, form: Mapping[str, Any] | None = None, *, remedy: str = AGAIN
+) -> dict[str, Any]:
+    """The JSON object that a text stands for, checked like :func:`read_json`; ``source`` names it in errors."""
     try:
-        text = read_text(path, remedy=remedy)
         content = json.loads(text, parse_int=_whole, parse_float=_finite, parse_constant=_finite)
     except (ValueError, RecursionError) as error:
-        if isinstance(error, UsageError):
-            raise
-        raise UsageError(f"{path} is not readable as JSON ({str(error)[:300]}); {remedy}") from error
+        raise UsageError(f"{source} is not readable as JSON ({str(error)[:300]}); {remedy}") from error
     if not isinstance(content, dict):
-        raise UsageError(f"{path} holds {type(content).__name__}, expected a JSON object; {remedy}")
-    check_form(content, form or {}, path, remedy=remedy)
+        raise UsageError(f"{source} holds {type(content).__name__}, expected a JSON object; {remedy}")
+    check_form(content, form or {}, source, remedy=remedy)
     return content
 
 

@@ -371,3 +371,20 @@ def test_a_function_on_bytes_is_counted_within_the_bound(norm, bound):
     sizes = np.abs(away).max(1) if norm == "linf" else np.linalg.norm(away, axis=1)
     assert (sizes <= bound + 1e-9).all()
     np.testing.assert_allclose(found.distances[found.success], sizes, rtol=1e-5)
+
+
+class Crooked(nn.Module):
+    """Two pixels of which the second matters only where the first is above 0.2."""
+
+    def forward(self, images):
+        a, b = images.flatten(1).unbind(1)
+        margin = a + 5 * (a - 0.2).clamp_min(0) * b - 0.6
+        return torch.stack([torch.zeros_like(margin), margin], 1)
+
+
+def test_deepfool_in_linf_lets_all_pixels_go_as_far_as_the_farthest():
+    # The first step sees the first pixel alone and reaches 0.6. There the second helps, too: with both at r,
+    # r + 5 (r - 0.2) r = 0.6, so r^2 = 0.12.
+    black = torch.zeros(1, 1, 1, 2, dtype=torch.float64)
+    found = attacks.deepfool(Crooked(), black, [0], norm="linf")
+    assert found.distances[0] == pytest.approx(0.12**0.5, rel=2e-3)

@@ -112,6 +112,16 @@ def test_a_stand_in_that_must_be_surer_saves_questions_to_the_verifying_model():
     assert alone.asked > judge.asked / 2
 
 
+def test_pixels_that_go_no_farther_are_not_looked_for_by_attacking_the_verifying_model_along_gradients():
+    # As above, by gradients: white pixels cannot go on along their line, and eight of them are surer than six.
+    judge = Brightness(6.5)
+    found = attacks.fmn(Brightness(4.5), torch.zeros(2, 1, 8, 8), [0, 0], norm="l0", verify=judge)
+    assert found.refuted.all()
+    assert found.success.all()
+    assert (found.distances >= 7).all()
+    assert judge.asked < 50  # an attack on it asks for 101 gradients of each image
+
+
 def test_where_the_stand_in_has_nothing_to_claim_the_verifying_model_is_not_attacked():
     black, judge = torch.zeros(2, 1, 8, 8), Brightness(6.5)
     found = attacks.pointwise(Brightness(100), black, [0, 0], restarts=1, verify=judge)

@@ -134,17 +134,21 @@ def test_the_command_writes_a_page_with_roles_findings_and_pictures(tmp_path, mo
     assert [role_of(run) for run in runs.values()] == ["CNN", "Binary CNN"]
     assert role_of(runs["plain"], "neighbour") == "nearest neighbour"
     asked = ["robustness", "attack", *(str(run.path) for run in runs.values()), "--norms", "l2", "--images", "12"]
-    assert main([*asked, "--distal", "3", "--out", str(tmp_path / "out")]) == 0
+    monkeypatch.setitem(budgets.DEAR, "quick", {"l2": {"deepfool": None}})
+    assert main([*asked, "--also", "neighbour", "--distal", "3", "--out", str(tmp_path / "out")]) == 0
     capsys.readouterr()
     page = (tmp_path / "out" / "report.md").read_text()
     assert "| l2 (1.5) | fgm |" in page
     assert "| l2 (1.5) | **all** |" in page
     assert "plain: classifier on blobs16, 60 steps" in page
+    (spared,) = [line for line in page.splitlines() if "was not attacked by" in line]
+    assert "neighbour" in spared
+    assert spared.endswith("was not attacked by deepfool in l2")
     assert "Not asked by this study: (a)" in page
     for name in ("curves", "nearest", "climbs"):
         assert (tmp_path / "out" / f"{name}.png").stat().st_size > 1000
         assert f"({name}.png)" in page
     models = pl.read_csv(tmp_path / "out" / "models.csv")
-    assert models["role"].to_list() == ["CNN", "Binary CNN"]
+    assert models["role"].to_list() == ["CNN", "Binary CNN", "nearest neighbour"]
     distances = pl.read_parquet(tmp_path / "out" / "distances.parquet")
-    assert len(distances) == 2 * 2 * 12
+    assert len(distances) == (2 * 2 + 1) * 12

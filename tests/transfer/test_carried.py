@@ -20,6 +20,7 @@ from unbraid.transfer import (
     run_matrix,
     with_twins,
 )
+from unbraid.transfer.table import bound_asked
 
 TOLD = {"all": {"images": 30}}
 
@@ -49,62 +50,118 @@ def test_seeds_measured_in_two_folders_join_in_a_third(tmp_path):
         assert folder.cell(cell) is not None
 
 
+def packed(path, rows):
+    pl.DataFrame({"file": list(rows), "record": list(rows.values())}).write_parquet(path)
+    return path
+
+
+VANILLA = "cells/mini-sprites/vanilla/iid/0.json"
+BOUNDS = "bounds/mini-sprites.json"
+
+
 @pytest.mark.usefixtures("small")
-def test_what_was_asked_otherwise_is_not_taken_for_measured(tmp_path):
-    carried = tmp_path / "cells.parquet"
-    table = carry_cells(run(tmp_path / "old", 0))
-    name = "cells/mini-sprites/vanilla/iid/0.json"
-    rows = dict(table.iter_rows())
-    rows[name] = json.dumps(json.loads(rows[name]) | {"asked": "another question"})
-    pl.DataFrame({"file": list(rows), "record": list(rows.values())}).write_parquet(carried)
-    folder = bring_cells(tmp_path / "new", [carried])
+def test_what_was_asked_otherwise_is_not_taken_for_measured_and_does_not_stand_in_the_way(tmp_path):
+    rows = dict(carry_cells(run(tmp_path / "old", 0)).iter_rows())
+    good = packed(tmp_path / "good.parquet", rows)
+    stale = {**rows, VANILLA: json.dumps(json.loads(rows[VANILLA]) | {"asked": "another question"})}
+    stale = packed(tmp_path / "stale.parquet", stale)
+    folder = bring_cells(tmp_path / "new", [stale])
     assert [(cell.bias, cell.seed) for cell in folder.missing()] == [("vanilla", 0)]
-    begin_matrix(tmp_path / "other", plan(0, steps=3))
-    with pytest.raises(UsageError, match="begun with the budget"):
-        bring_cells(tmp_path / "other", [carried])
+    assert bring_cells(tmp_path / "both", [stale, good]).missing() == []
+    (folder.path / VANILLA).parent.mkdir(parents=True, exist_ok=True)
+    (folder.path / VANILLA).write_text(rows[VANILLA].replace('"asked": "', '"asked": "x'))
+    assert bring_cells(folder.path, [good]).missing() == []
 
 
 @pytest.mark.usefixtures("small")
-def test_numbers_that_are_there_stay_and_bounds_need_no_model(tmp_path):
+def test_another_budget_is_refused_before_anything_is_written(tmp_path):
+    good = packed(tmp_path / "good.parquet", dict(carry_cells(run(tmp_path / "old", 0)).iter_rows()))
+    other = carry_cells(begin_matrix(tmp_path / "other", plan(1, steps=3)))
+    other = packed(tmp_path / "other.parquet", dict(other.iter_rows()))
+    for files, told in (([good, other], None), ([good], plan(1, steps=3))):
+        with pytest.raises(UsageError, match="begun with the budget"):
+            bring_cells(tmp_path / "new", files, told)
+        assert not (tmp_path / "new").exists()
+    with pytest.raises(UsageError, match="begun with the budget"):
+        bring_cells(tmp_path / "other", [good])
+    assert not (tmp_path / "other" / "cells").exists()
+
+
+@pytest.mark.usefixtures("small")
+def test_numbers_that_are_there_stay(tmp_path):
     here = run(tmp_path / "here", 0)
-    carried = tmp_path / "cells.parquet"
     rows = dict(carry_cells(here).iter_rows())
     (cell, *_) = here.plan.cells()
     before = here.cell(cell)
-    rows[f"cells/{cell.path}"] = json.dumps({**before, "value": 0.123})
-    rows["bounds/mini-sprites.json"] = json.dumps({"0": {"linf": 0.07}})
-    pl.DataFrame({"file": list(rows), "record": list(rows.values())}).write_parquet(carried)
+    carried = packed(tmp_path / "cells.parquet", {**rows, f"cells/{cell.path}": json.dumps({**before, "value": 0.123})})
     assert bring_cells(here.path, [carried]).cell(cell) == before
-    elsewhere = bring_cells(tmp_path / "elsewhere", [carried])
-    assert elsewhere.cell(cell)["value"] == 0.123
-    attacked = begin_matrix(elsewhere.path, Plan("test", ("mini-sprites",), ("vanilla",), ("linf",), (0,), **_told()))
-    assert bounds_of(attacked, "mini-sprites") == {"linf": 0.07}
+    assert bring_cells(tmp_path / "elsewhere", [carried]).cell(cell)["value"] == 0.123
 
 
-def _told():
-    return {"budget": Budget(steps=2), "settings": TOLD}
+@pytest.mark.usefixtures("small")
+def test_bounds_of_all_seeds_count_in_whatever_order_they_come_and_need_no_model(tmp_path):
+    def attacked(seed, bound, asked=None):
+        made = Plan("test", ("mini-sprites",), ("vanilla",), ("linf",), (seed,), Budget(steps=2), TOLD)
+        folder = begin_matrix(tmp_path / f"{seed}{bound}", made)
+        record = {str(seed): {"asked": asked or bound_asked(folder.plan, "mini-sprites"), "linf": bound}}
+        rows = {**dict(carry_cells(folder).iter_rows()), BOUNDS: json.dumps(record)}
+        return packed(tmp_path / f"{seed}{bound}.parquet", rows)
+
+    one, two = attacked(0, 0.05), attacked(1, 0.15)
+    for name, files in (("a", [one, two]), ("b", [two, one])):
+        assert bounds_of(bring_cells(tmp_path / name, files), "mini-sprites") == {"linf": pytest.approx(0.1)}
+    stale = attacked(2, 0.3, "another question")
+    assert bounds_of(bring_cells(tmp_path / "a", [stale]), "mini-sprites") == {"linf": pytest.approx(0.1)}
+
+
+def changed(name, **more):
+    return lambda rows: {**rows, name: json.dumps({**json.loads(rows[name]), **more})}
 
 
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda rows: {**rows, "../../escaped.json": "{}"}, "no record of a matrix"),
-        (lambda rows: {**rows, "cells/../../../0.json": "{}"}, "no record of a matrix"),
-        (lambda rows: {**rows, "runs/model.safetensors": "{}"}, "no record of a matrix"),
-        (lambda rows: {**rows, "cells/a/b/c/0.json": "[1]"}, "no record of a matrix"),
+        (lambda rows: {**rows, "../../escaped.json": "{}"}, "no record of its matrix"),
+        (lambda rows: {**rows, "cells/../../../0.json": "{}"}, "no record of its matrix"),
+        (lambda rows: {**rows, "runs/model.safetensors": "{}"}, "no record of its matrix"),
+        (lambda rows: {**rows, "bounds/a\0b.json": "{}"}, "no record of its matrix"),
+        (lambda rows: {**rows, "cells/a/b/c/0.json": "[1]"}, "expected a JSON object"),
+        (lambda rows: {**rows, "cells/a/b/c/0.json": "{"}, "not readable as JSON"),
+        (lambda rows: {**rows, VANILLA: "{}"}, "no entry 'asked'"),
+        (lambda rows: {**rows, VANILLA: rows[VANILLA].replace('"seconds": ', '"seconds": NaN, "s": ')}, "finite"),
+        (changed(VANILLA, value="high"), "value is str"),
+        (changed("matrix.json", seeds=[10**30]), "64 bits"),
+        (changed("matrix.json", only={"vanilla": 3}), "cannot be read"),
+        (changed("matrix.json", budget={"speed": 3}), "cannot be read"),
+        (lambda rows: {**rows, BOUNDS: '{"0": "x"}'}, "expected dict"),
+        (lambda rows: {**rows, BOUNDS: '{"0": {"asked": "a", "linf": -3}}'}, "expected a size above 0"),
         (lambda rows: {name: one for name, one in rows.items() if name != "matrix.json"}, "which matrix"),
-        (lambda rows: {**rows, "cells/a/b/c/0.json": "{"}, "cells/a/b/c/0.json"),
     ],
 )
 def test_files_that_are_no_cells_are_refused_before_anything_is_written(tmp_path, change, message):
-    rows = change(dict(carry_cells(begin_matrix(tmp_path / "made", plan(0))).iter_rows()))
-    carried = tmp_path / "cells.parquet"
-    pl.DataFrame({"file": list(rows), "record": list(rows.values())}).write_parquet(carried)
+    rows = {**dict(carry_cells(begin_matrix(tmp_path / "made", plan(0))).iter_rows()), VANILLA: json.dumps(RECORD)}
     with pytest.raises(UsageError, match=message):
-        bring_cells(tmp_path / "new", [carried])
+        bring_cells(tmp_path / "new", [packed(tmp_path / "cells.parquet", change(rows))])
     assert not (tmp_path / "new").exists()
     assert not (tmp_path.parent / "escaped.json").exists()
+
+
+RECORD = {"asked": "a", "value": 0.5, "details": {}, "seconds": 1.0}
+
+
+@pytest.mark.usefixtures("small")
+def test_the_command_takes_over_what_is_known(tmp_path, monkeypatch, capsys):
+    from unbraid.transfer import presets
+
+    monkeypatch.setitem(presets.PRESETS, "smoke", lambda: plan(0))
+    write_matrices(run(tmp_path / "there", 0), tmp_path / "report")
+    command = ["transfer", "run", "smoke", "--known", str(tmp_path / "report" / "cells.parquet")]
+    assert main([*command, "--out", str(tmp_path / "here"), "--workers", "1", "--progress", "none"]) == 0
+    said = capsys.readouterr()
+    assert "0 cells of 0 models to do" in said.err
+    assert "test: 2 of 2 cells" in said.out
+    assert not (tmp_path / "here" / "runs").exists()
 
 
 def test_the_command_refuses_another_table(tmp_path, capsys):
@@ -112,3 +169,4 @@ def test_the_command_refuses_another_table(tmp_path, capsys):
     command = ["transfer", "run", "smoke", "--dry-run", "--known", str(tmp_path / "table.parquet")]
     assert main([*command, "--out", str(tmp_path / "new")]) == 2
     assert "cells.parquet" in capsys.readouterr().err
+    assert not (tmp_path / "new").exists()

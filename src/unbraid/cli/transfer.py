@@ -79,7 +79,7 @@ def transfer_run(
     if engine == "process" and address is not None:
         raise UsageError(f"--address {address} is for --engine ray")
     if known:
-        bring_cells(out, known)
+        bring_cells(out, known, plan)
     folder = _run(plan, out, workers, engine, address, retry_failed, dry_run, progress)
     if dry_run:
         return

@@ -12,7 +12,7 @@ import torch
 
 from unbraid.errors import UsageError, UsageWarning
 from unbraid.robustness import attacks
-from unbraid.robustness.budgets import DEAR_STEPS, DISTAL_STEPS
+from unbraid.robustness.budgets import DISTAL_STEPS
 from unbraid.robustness.distances import nearest_of
 from unbraid.robustness.from_noise import distal
 from unbraid.robustness.masking import Doubt, masking_doubts
@@ -72,7 +72,7 @@ def distal_blocks(
     Classes take turns. Probabilities are calibrated on the images that are attacked, as Schott et al. (2019) do:
     their median confidence is 0.9. The result is stored like those of attacks.
     """
-    steps = (DEAR_STEPS if target.dear else DISTAL_STEPS)[target.budget]
+    steps = DISTAL_STEPS[target.budget]
     place = target.place("distal", images=len(target.examples), steps=steps)
 
     def compute() -> polars.DataFrame:

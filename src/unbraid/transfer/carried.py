@@ -3,72 +3,104 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
+from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from unbraid.errors import UsageError
 from unbraid.files import make_folders, write_json
-from unbraid.reading import parse_json, read_table
-from unbraid.transfer.folder import MATRIX, MatrixFolder, begin_matrix
+from unbraid.paths import user_path
+from unbraid.reading import check_form, parse_object, read_json, read_table, understood
+from unbraid.transfer.folder import CELL, MATRIX, MatrixFolder, begin_matrix, joined, open_matrix
 from unbraid.transfer.plan import Plan
+from unbraid.transfer.table import bound_asked, check_bounds
 
 if TYPE_CHECKING:
     import polars
 
 __all__ = ["bring_cells", "carry_cells"]
 
-_NAMES = re.compile(r"(cells(/[^/\\]+){3}/\d+|bounds/[^/\\]+)\.json")
-"""Records that are carried: cells, and what noise vanilla models bear."""
+Records = dict[str, dict[str, Any]]
+"""By the place of a file in the folder of a matrix."""
 
 
 def carry_cells(folder: MatrixFolder) -> polars.DataFrame:
     """The plan and every number of a matrix, one record per row: file, and its JSON in one line."""
     import polars
 
-    inside = [path for kind in ("cells", "bounds") for path in sorted((folder.path / kind).rglob("*.json"))]
-    rows = {MATRIX: json.dumps(folder.plan.to_json())}
-    for path in inside:
-        if _NAMES.fullmatch(name := path.relative_to(folder.path).as_posix()):
-            rows[name] = json.dumps(json.loads(path.read_bytes()))
-    return polars.DataFrame({"file": list(rows), "record": list(rows.values())})
+    found = {MATRIX: folder.plan.to_json()}
+    places = [*(f"cells/{cell.path}" for cell in folder.plan.cells()), *map(_bounds, folder.plan.domains)]
+    found |= {place: read_json(folder.path / place) for place in places if (folder.path / place).exists()}
+    return polars.DataFrame({"file": list(found), "record": [json.dumps(one) for one in found.values()]})
 
 
-def bring_cells(out: str | Path, files: Sequence[str | Path]) -> MatrixFolder:
+def bring_cells(out: str | Path, files: Sequence[str | Path], plan: Plan | None = None) -> MatrixFolder:
     """Put what ``cells.parquet`` files of other folders hold into the folder of a matrix; what is there stays.
 
-    The plans are joined as those of one folder are: another budget or other settings are refused. A number counts as
-    measured only if what it was asked is what would be asked today, so that records of an older version are measured
-    anew.
+    Plans are joined as those of one folder are, with ``plan`` if that is to be carried out next; another budget or
+    other settings are refused before anything is written. Only what was asked as it would be asked today is taken
+    over: the rest is measured anew.
     """
     if not files:
         raise UsageError("give at least one cells.parquet, as unbraid transfer report writes it")
-    read = [(path, _read(Path(path))) for path in files]  # all of them before anything is written
-    for path, records in read:
-        folder = begin_matrix(out, Plan.from_json(records.pop(MATRIX), str(path)))
-        for name, record in records.items():
-            place = folder.path / name
-            if not place.exists():
-                make_folders(place.parent)
-                write_json(place, record)
+    place = user_path(out, "folder of a matrix")
+    read = [_read(Path(path)) for path in files]
+    plans = [*([open_matrix(place).plan] if (place / MATRIX).exists() else []), *(plan for plan, _ in read)]
+    reduce(lambda one, other: joined(one, other, place), [*plans, *([] if plan is None else [plan])])
+    for carried, records in read:
+        folder = begin_matrix(place, carried)
+        for cell in carried.cells():
+            record = records.get(f"cells/{cell.path}")
+            if record is not None and record["asked"] == folder.plan.asked(cell) and folder.cell(cell) is None:
+                _write(folder, f"cells/{cell.path}", record)
+        for domain in carried.domains:
+            _add_bounds(folder, domain, records.get(_bounds(domain), {}))
     return folder
 
 
-def _read(path: Path) -> dict[str, dict[str, object]]:
+def _bounds(domain: str) -> str:
+    return f"bounds/{domain}.json"
+
+
+def _add_bounds(folder: MatrixFolder, domain: str, record: dict[str, Any]) -> None:
+    """Seeds that are not there yet."""
+    path, asked = folder.path / _bounds(domain), bound_asked(folder.plan, domain)
+    known = check_bounds(read_json(path), str(path)) if path.exists() else {}
+    known = {seed: one for seed, one in known.items() if one["asked"] == asked}
+    added = {seed: one for seed, one in record.items() if one["asked"] == asked and seed not in known}
+    if added:
+        _write(folder, _bounds(domain), known | added)
+
+
+def _write(folder: MatrixFolder, name: str, record: dict[str, Any]) -> None:
+    make_folders((folder.path / name).parent)
+    write_json(folder.path / name, record)
+
+
+def _read(path: Path) -> tuple[Plan, Records]:
+    """The plan of a file and its records, all of them checked: of cells and domains of this plan, and nothing else."""
     rows = read_table(path)
     if set(rows.columns) != {"file", "record"}:
         raise UsageError(
             f"{path} has the columns {', '.join(rows.columns)}, and cells of a matrix have file and record; give the "
             "cells.parquet that unbraid transfer report writes"
         )
-    found = {}
-    for name, record in rows.select("file", "record").iter_rows():
-        odd = name != MATRIX and (not _NAMES.fullmatch(str(name)) or ".." in str(name).split("/"))
-        content = None if odd else parse_json(str(record), f"{path}: {name}")
-        if not isinstance(content, dict):
-            raise UsageError(f"{path} holds {name!r}, which is no record of a matrix; was the file edited?")
-        found[str(name)] = content
+    found = {
+        str(name): parse_object(str(text), f"{path}: {name}")
+        for name, text in rows.select("file", "record").iter_rows()
+    }
     if MATRIX not in found:
         raise UsageError(f"{path} does not say which matrix its cells are of (no {MATRIX}); was the file edited?")
-    return found
+    with understood(path):
+        plan = Plan.from_json(found.pop(MATRIX), str(path))
+    cells = {f"cells/{cell.path}" for cell in plan.cells()}
+    bounds = {_bounds(domain) for domain in plan.domains}
+    for name, record in found.items():
+        if name in cells:
+            check_form(record, CELL, f"{path}: {name}")
+        elif name in bounds:
+            check_bounds(record, f"{path}: {name}")
+        else:
+            raise UsageError(f"{path} holds {name!r}, which is no record of its matrix; was the file edited?")
+    return plan, found

@@ -24,10 +24,10 @@ from unbraid.reading import read_json
 from unbraid.study import claim
 from unbraid.transfer.plan import Cell, Plan, RunKey
 
-__all__ = ["MATRIX", "MatrixFolder", "begin_matrix", "open_matrix"]
+__all__ = ["CELL", "MATRIX", "MatrixFolder", "begin_matrix", "joined", "open_matrix"]
 
 MATRIX = "matrix.json"
-_CELL = {"asked": str, "value": float | None, "details": dict, "seconds": float}
+CELL = {"asked": str, "value": float | None, "details": dict, "seconds": float}
 
 
 class MatrixFolder:
@@ -48,7 +48,7 @@ class MatrixFolder:
         path = self.path / "cells" / cell.path
         if not path.exists():
             return None
-        found = read_json(path, _CELL, remedy="delete it to measure it anew")
+        found = read_json(path, CELL, remedy="delete it to measure it anew")
         return found if found["asked"] == self.plan.asked(cell) else None
 
     def write_cell(self, cell: Cell, value: float | None, rows: Any, seconds: float) -> None:
@@ -108,12 +108,13 @@ def begin_matrix(path: str | Path, plan: Plan) -> MatrixFolder:
         raise UsageError(f"cannot write to {folder} ({error.strerror}); choose another folder (--out)") from error
     with claim(folder / ".lock", wait=True):
         if (folder / MATRIX).exists():
-            plan = _joined(open_matrix(folder).plan, plan, folder)
+            plan = joined(open_matrix(folder).plan, plan, folder)
         write_json(folder / MATRIX, plan.to_json())
     return MatrixFolder(folder, plan)
 
 
-def _joined(old: Plan, new: Plan, folder: Path) -> Plan:
+def joined(old: Plan, new: Plan, folder: Path) -> Plan:
+    """The plan that asks all that one of two asks; those whose numbers could not be compared are refused."""
     for what in ("budget", "settings"):
         before, now = (plan.to_json()[what] for plan in (old, new))
         if before != now:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from typing import TYPE_CHECKING, Any
@@ -10,11 +11,11 @@ import numpy as np
 
 from unbraid.errors import UsageError
 from unbraid.files import make_folders, write_json
-from unbraid.reading import read_json
+from unbraid.reading import check_form, read_json
 from unbraid.transfer.bounds import NORMS, noise_bound
 from unbraid.transfer.domains import DOMAINS, RANDOM
 from unbraid.transfer.matrix import Matrix, in_order
-from unbraid.transfer.plan import RunKey
+from unbraid.transfer.plan import Plan, RunKey
 from unbraid.transfer.recipes import VANILLA
 from unbraid.transfer.scenario import VALUE
 
@@ -23,8 +24,9 @@ if TYPE_CHECKING:
 
     from unbraid.transfer.folder import MatrixFolder
 
-__all__ = ["bounds_of", "cell_table", "matrices_of"]
+__all__ = ["bound_asked", "bounds_of", "cell_table", "check_bounds", "matrices_of"]
 
+AGAIN = "delete it to measure it anew"
 IMAGES = 300
 """Images that a bound is found on."""
 _COLUMNS = ("domain", "bias", "scenario", "seed", "value")
@@ -78,19 +80,40 @@ def bounds_of(folder: MatrixFolder, domain: str) -> dict[str, float]:
         return {norm: bound for norm, bound in known.bounds.items() if norm in folder.plan.scenarios}
     runs = [RunKey(domain, RANDOM, VANILLA, seed) for seed in folder.plan.seeds_of(VANILLA)]
     norms = [norm for norm in NORMS if norm in folder.plan.scenarios]
-    path = folder.path / "bounds" / f"{domain}.json"
-    told = read_json(path) if path.exists() else {}
+    path, asked = folder.path / "bounds" / f"{domain}.json", bound_asked(folder.plan, domain)
+    stored = check_bounds(read_json(path), str(path)) if path.exists() else {}
+    told = {seed: one for seed, one in stored.items() if one["asked"] == asked and set(norms) <= set(one)}
     done = [key for key in runs if str(key.seed) in told or folder.trained(key)]
     if not done or not norms:
         return {}
     for key in done:
         if str(key.seed) not in told:
-            told[str(key.seed)] = _measured(folder, key, norms)
+            told[str(key.seed)] = {"asked": asked, **_measured(folder, key, norms)}
             make_folders(path.parent)
             write_json(path, told)
     means = {norm: [told[str(key.seed)].get(norm) for key in done] for norm in norms}
     kept = {norm: [one for one in found if one is not None] for norm, found in means.items()}
     return {norm: float(np.mean(found)) for norm, found in kept.items() if found}
+
+
+def bound_asked(plan: Plan, domain: str) -> str:
+    """A hash of all that decides the bounds of a domain, by seed."""
+    about = [IMAGES, plan.recipe(domain, VANILLA).trained()]
+    return hashlib.sha256(json.dumps(about, sort_keys=True, default=str).encode()).hexdigest()[:16]
+
+
+def check_bounds(record: dict[str, Any], source: str) -> dict[str, dict[str, Any]]:
+    """Refuse a record that is not what was asked and a size by norm, or none, for each seed."""
+    for seed, found in record.items():
+        check_form(found, {"asked": str}, source, seed, remedy=AGAIN)
+        for norm, size in found.items():
+            if norm != "asked" and (norm not in NORMS or not (size is None or (_number(size) and 0 < size < math.inf))):
+                raise UsageError(f"{source}: {norm} of seed {seed} is {size!r}, expected a size above 0; {AGAIN}")
+    return record
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _measured(folder: MatrixFolder, key: RunKey, norms: list[str]) -> dict[str, float | None]:

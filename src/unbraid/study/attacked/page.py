@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from unbraid.files import make_folders, save_table, write_text
-from unbraid.robustness import ALL, BOUNDS, attack_table, fooled_within, nearest_of, published_attacks
+from unbraid.robustness import ALL, BOUNDS, attack_table, attacks, fooled_within, nearest_of, published_attacks
 from unbraid.sharing import code_span, markdown
 from unbraid.study.analysis._style import save_figure
 from unbraid.study.attacked.findings import judge_attacks
@@ -73,6 +73,7 @@ def write_attack_study(
         "",
         f"- {len(originals)} images of {code_span(data)}, the same for all models; budget {code_span(budget)}",
         *(f"- {markdown(one.name)}: {markdown(one.about)}" for one in models),
+        *_spared(models),
         f"- Made by {code_span(command)}; `distances.parquet` has every image and attack",
     ]
     if sum(bool(role) for role in roles.values()) > 1:
@@ -86,6 +87,19 @@ def write_attack_study(
     return folder / "report.md"
 
 
+def _spared(models: Sequence[Attack]) -> Iterator[str]:
+    """What a model did not meet of the attacks on the others, apart from those that only some models can meet."""
+    met = {one.name: {(row[0], row[1]) for row in one.blocks.select("norm", "attack").iter_rows()} for one in models}
+    every = set().union(*met.values())
+    for name, own in met.items():
+        left = sorted((norm, attack) for norm, attack in every - own if attacks.get(attack).needs not in OF_SOME)
+        if left:
+            words = ", ".join(f"{attack} in {norm}" for norm, attack in left)
+            yield f"- {markdown(name)} was not attacked by {words}"
+
+
+OF_SOME = ("substitute", "reconstructions")
+"""What attacks need that not every model can have."""
 COUNTED = (
     "Models are compared on the same images, drawn again 2,000 times: a median is above another if it is in 97.5 % of "
     "the draws"

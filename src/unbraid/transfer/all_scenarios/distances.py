@@ -69,7 +69,7 @@ class Norm(Scenario):
     unit = "distance"
     interest = 0.05
     cost = 0.1
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     images: int = 100
     """At most so many images, drawn by the seed."""
