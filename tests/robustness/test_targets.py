@@ -107,6 +107,8 @@ def test_bounds_are_those_of_the_images_and_of_thresholded_ones(searching, tmp_p
     own = lower_bounds(searching, black, labels, scales=binary.scales)
     for norm, column, given in (("l2", "l2", own.l2), ("linf", "linf", own.coupled), ("l0", "l0", own.coupled)):
         np.testing.assert_allclose(found[column], binary_bound(images / 255, given, norm=norm), atol=1e-6)
+    np.testing.assert_allclose(found["seen_l2"], own.l2, atol=1e-6)
+    np.testing.assert_allclose(found["seen_coupled"], own.coupled, atol=1e-6)
     neighbour = Target(searching, DATA, folder=tmp_path, images=4, variant="neighbour")
     with pytest.raises(UsageError, match="bounds are for ABS runs"):
         bound_blocks(neighbour)

@@ -108,11 +108,13 @@ def bound_blocks(target: Target, *, say: Callable[[str], None] = lambda _: None)
 
     These are :func:`~unbraid.robustness.synthesis.lower_bounds`, with their assumption. Those of Binary ABS tell how
     many pixels must be put across the threshold at least, and what the nearest of them cost; for it, ``l0`` is that
-    number. Stored like the results of attacks.
+    number, and ``seen_l2`` and ``seen_coupled`` are the bounds of the thresholded image that they follow from. Stored
+    like the results of attacks.
     """
     if target.search is None or target.search.likelihood != "gaussian":
         raise UsageError(f"bounds are for ABS runs with a Gaussian likelihood, and {target.run.path} is none")
-    count, place = len(target.examples), target.place("bounds")
+    more = {"seen": True} if target.threshold is not None else {}
+    count, place = len(target.examples), target.place("bounds", **more)
 
     def task(start: int) -> Task:
         rows = np.arange(start, min(start + BLOCK, count))
@@ -138,5 +140,7 @@ def _bounds(target: Target, rows: np.ndarray) -> polars.DataFrame:
         "coupled": binary_bound(pixels, found.coupled, target.threshold),
         "linf": binary_bound(pixels, found.coupled, target.threshold, norm="linf"),
         "l0": binary_bound(pixels, found.coupled, target.threshold, norm="l0"),
+        "seen_l2": np.asarray(found.l2, dtype=np.float64),
+        "seen_coupled": np.asarray(found.coupled, dtype=np.float64),
     }
     return polars.DataFrame({**about, "right": found.right, **numbers})
