@@ -161,7 +161,7 @@ def _bounds(models: Sequence[Attack]) -> Iterator[str]:
         "Mean lower bounds in L2, as published with the formula mended and with the divergence of other classes "
         "counted (coupled), and the median in Linf, ± standard errors over images. They hold if the search found the "
         "best latent of every class; the last column counts images that an attack fooled within their bound. "
-        "Published: 0.690 for ABS, 0.601 for Binary ABS, median Linf 0.06. Binary ABS sees thresholded images: an image "
+        "Published: 0.690 for ABS, 0.601 for Binary ABS, median Linf 0.06. Binary ABS sees thresholded images: one "
         "with a pixel next to the threshold crosses it by next to nothing, which the bound of the image itself "
         "must count.",
         "",
