@@ -11,6 +11,7 @@ import numpy as np
 from unbraid.data import counter_rng
 from unbraid.errors import UsageError
 from unbraid.evaluation.base import Measure, Row, register
+from unbraid.evaluation.models import encode_all
 from unbraid.metrics import Score, dci, pair_entanglement, repair_pair
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class CorrelatedPair(Measure):
         for number, count in enumerate((self.train, self.test)):
             rng = counter_rng(seed, number)
             index = space.index(space.sample(count, rng))
-            samples.append((_encode(run, data, index, rng), data.factors(index)))
+            samples.append((encode_all(run, data, index, rng), data.factors(index)))
         importance = _importance(samples, seed)
         for pair in self.pairs(data):
             places = (data.factor_names.index(pair[0]), data.factor_names.index(pair[1]))
@@ -83,17 +84,12 @@ class CorrelatedPair(Measure):
             if self.labels:
                 rng = counter_rng(seed, 2)
                 index = data.sample_index(self.labels, rng)
-                repair = repair_pair(_encode(run, data, index, rng), data.factors(index), importance, places)
+                repair = repair_pair(encode_all(run, data, index, rng), data.factors(index), importance, places)
                 mended = _importance([(repair(codes), factors) for codes, factors in samples], seed)
                 left, others = pair_entanglement(mended, places)
                 found["repaired_pair"] = Score("repaired_pair", left, parts={"importance": mended})
                 found["repaired_others"] = others
             yield {"pair": "+".join(pair)}, found
-
-
-def _encode(run: Run, data: ImageDataset, index: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    parts = np.array_split(index, max(1, len(index) // 1024))
-    return np.concatenate([run.encode(data.images(part, rng)) for part in parts])
 
 
 def _importance(samples: list[tuple[np.ndarray, np.ndarray]], seed: int) -> np.ndarray:

@@ -17,7 +17,15 @@ if TYPE_CHECKING:
     from unbraid.data import ImageDataset
     from unbraid.training import Run
 
-__all__ = ["Function", "as_run", "describe_run", "describes", "fingerprint_data", "representations_of"]
+__all__ = [
+    "Function",
+    "as_run",
+    "describe_run",
+    "describes",
+    "encode_all",
+    "fingerprint_data",
+    "representations_of",
+]
 
 
 class Function:
@@ -63,6 +71,12 @@ def describes(run: Run) -> bool:
     from unbraid.objectives import Objective
 
     return not isinstance(run, Function) and type(run.objective).describe is not Objective.describe
+
+
+def encode_all(run: Run, data: ImageDataset, index: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Mean codes ``[n, d]`` of images, made a thousand at a time; ``rng`` is for images that depend on chance."""
+    parts = np.array_split(index, max(1, len(index) // 1024))
+    return np.concatenate([run.encode(data.images(part, rng)) for part in parts])
 
 
 def representations_of(run: Run) -> tuple[str, ...]:
