@@ -7,6 +7,7 @@ import pytest
 from unbraid.data import load
 from unbraid.errors import UsageError
 from unbraid.evaluation import as_run, make, measure
+from unbraid.metrics import repair_pair
 from unbraid.study.analysis import correlated_pair
 
 SMALL = "correlated-pair:train=600,test=100"
@@ -41,6 +42,37 @@ def test_a_turned_pair_stands_out_and_its_repair_with_correlated_labels_mends_it
     assert found["pair_entanglement"].parts["importance"].shape == (len(data.factor_names),) * 2
 
 
+def test_the_repair_knows_few_labels_alone(monkeypatch):
+    # Whatever the importances of the whole grid say, codes and fit follow from the labelled images.
+    data, chosen = load("mini-sprites:correlate=x+y,sigma=0.2"), []
+
+    def wide(images):  # x and y turned, in the last two of many codes; the first tell nothing
+        codes = reader(data, 45)(images)
+        return np.hstack([np.zeros((len(codes), 3)), codes])
+
+    def seen(codes, factors, matrix, pair):
+        chosen.append((len(codes), np.asarray(matrix), repair_pair(codes, factors, matrix, pair).codes))
+        return repair_pair(codes, factors, matrix, pair)
+
+    monkeypatch.setattr("unbraid.evaluation.correlated_pair.repair_pair", seen)
+    ((_, found),) = measure(wide, data, f"{SMALL},labels=40")["correlated-pair"].rows
+    ((count, matrix, codes),) = chosen
+    x, y = (data.factor_names.index(name) for name in "xy")
+    assert count == 40
+    assert set(codes) == {3 + x, 3 + y}
+    assert not np.delete(matrix, [x, y], axis=1).any()  # of the other factors nothing is asked
+    assert (matrix != found["pair_entanglement"].parts["importance"]).any()
+    assert set(found["repaired_pair"].parts["codes"]) == {3 + x, 3 + y}
+
+
+def test_constant_codes_have_nothing_to_repair():
+    data = load("mini-sprites:correlate=x+y,sigma=0.2")
+    ((_, found),) = measure(lambda images: np.zeros((len(images), 3)), data, SMALL)["correlated-pair"].rows
+    assert float(found["pair_entanglement"]) == 0
+    assert np.isnan(float(found["repaired_pair"]))
+    assert np.isnan(float(found["repaired_others"]))
+
+
 def test_pairs_are_those_of_the_data_or_the_one_asked_for():
     plain, both = load("mini-sprites"), load("mini-sprites:correlate=x+y;x+shape")
     assert make(SMALL).pairs(plain) == []
@@ -51,7 +83,12 @@ def test_pairs_are_those_of_the_data_or_the_one_asked_for():
     assert make(SMALL).applies(seen, both)
     assert not make(SMALL).applies(seen, plain)
     assert "pair=FACTOR+FACTOR" in make(SMALL).lacks(seen, plain)
-    for wrong, words in (("pair=x", "two factors joined by"), ("labels=2", "at least 3"), ("train=1", "at least 2")):
+    for wrong, words in (
+        ("pair=x", "two factors joined by"),
+        ("pair=x+x+y", "two factors joined by"),
+        ("labels=2", "at least 3"),
+        ("train=1", "at least 2"),
+    ):
         with pytest.raises(UsageError, match=words):
             make(f"correlated-pair:{wrong}")
 
