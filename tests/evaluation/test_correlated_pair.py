@@ -99,19 +99,22 @@ def test_without_labels_nothing_is_repaired():
     assert set(found) == {"pair_entanglement", "other_entanglement"}
 
 
+ROWS = {
+    "data": ["a"] * 4,
+    "objective": ["beta-vae"] * 4,
+    "strength_name": ["beta"] * 4,
+    "strength": [1.0, 1.0, 1.0, 4.0],
+    "seed": [0, 1, 2, 0],
+    "pair": ["x+y", "x+y", "x+y", None],
+    "pair_entanglement": [0.5, 0.4, 0.1, None],
+    "other_entanglement": [0.1, 0.2, 0.3, None],
+    "repaired_pair": [0.25, 0.3, 0.01, None],
+    "repaired_others": [0.1, 0.1, 0.2, None],
+}
+
+
 def test_the_analysis_takes_medians_over_seeds():
-    rows = {
-        "data": ["a"] * 4,
-        "objective": ["beta-vae"] * 4,
-        "strength_name": ["beta"] * 4,
-        "strength": [1.0, 1.0, 1.0, 4.0],
-        "seed": [0, 1, 2, 0],
-        "pair": ["x+y", "x+y", "x+y", None],
-        "pair_entanglement": [0.5, 0.4, 0.1, None],
-        "other_entanglement": [0.1, 0.2, 0.3, None],
-        "repaired_pair": [0.25, 0.3, 0.01, None],
-        "repaired_others": [0.1, 0.1, 0.2, None],
-    }
+    rows = ROWS
     (row,) = correlated_pair(pl.DataFrame(rows)).iter_rows(named=True)
     assert (row["entanglement"], row["others"], row["repaired"], row["repaired_others"]) == (0.4, 0.2, 0.25, 0.1)
     assert row["above"] == pytest.approx(2 / 3)
@@ -121,3 +124,30 @@ def test_the_analysis_takes_medians_over_seeds():
     assert correlated_pair(alone)["repaired"].to_list() == [None]
     with pytest.raises(UsageError, match=r"no column 'pair': add \[measures.correlated-pair\]"):
         correlated_pair(pl.DataFrame(rows).drop("pair"))
+
+
+def test_rows_of_several_networks_are_not_pooled():
+    table = pl.DataFrame(ROWS)
+    nets = pl.concat([table.with_columns(index=pl.lit(k), net=pl.lit(net)) for k, net in enumerate(("mlp", "conv"))])
+    with pytest.raises(UsageError, match=r"several runs that differ in network"):
+        correlated_pair(nets)
+    assert correlated_pair(nets.filter(pl.col("net") == "mlp"))["runs"].to_list() == [3]
+    other = table.with_columns(pair_entanglement=pl.col("pair_entanglement") + 0.1)
+    with pytest.raises(UsageError, match=r"measured one run several times under pair"):
+        correlated_pair(pl.concat([table, other]))
+
+
+@pytest.mark.parametrize("nothing", [None, float("nan")])
+def test_of_what_is_not_there_nothing_is_told(nothing):
+    # Two factors have no other pair; constant codes are not entangled, so that no repair can halve it.
+    table = pl.DataFrame(ROWS)[:3].with_columns(
+        pair_entanglement=pl.Series([0.0, 0.4, 0.0]),
+        other_entanglement=pl.Series([nothing] * 3, dtype=pl.Float64),
+        repaired_pair=pl.Series([0.0, 0.1, nothing]),
+    )
+    (row,) = correlated_pair(table).iter_rows(named=True)
+    assert (row["others"], row["above"], row["runs"]) == (None, None, 3)
+    assert row["mended"] == 1  # of the one run that has something to mend
+    assert row["repaired"] == pytest.approx(0.05)
+    (row,) = correlated_pair(table[[0, 2]]).iter_rows(named=True)
+    assert row["mended"] is None
