@@ -195,7 +195,7 @@ def _taught(run: Run, data: ImageDataset) -> np.ndarray:
             )
         if hasattr(objective, "label_seed"):
             trained = _trained_on(one, data)
-            options = {"labels": objective.labels, "label_seed": objective.label_seed}
+            options = {name: getattr(objective, name) for name in ("labels", "label_seed")}
             rows.append(trained.factors(FewLabelsStream(trained, 1, 0, **options).labelled))
     return np.unique(np.concatenate(rows), axis=0)
 
