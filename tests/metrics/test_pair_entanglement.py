@@ -33,18 +33,21 @@ def test_the_pair_stands_beside_the_median_of_the_others():
     assert np.isnan(others)
 
 
-def test_repair_of_a_mixture_of_45_degrees_halves_its_entanglement():
+def test_repair_of_a_turn_by_45_degrees_takes_its_entanglement_away():
     rng = np.random.default_rng(0)
     train, test, labelled = (drawn(n, rng) for n in (1500, 300, 100))
     codes = [mixed(factors, rng) for factors in (train, test)]
     matrix = dci(codes[0], train, test=(codes[1], test)).parts["importance"]
     before, others = pair_entanglement(matrix, (0, 1))
-    assert before > 0.4 > 10 * others
-    repair = repair_pair(mixed(labelled, rng), labelled, matrix, (0, 1))
+    assert before == pytest.approx(0.485, abs=0.005)
+    assert others < 0.04
+    few = mixed(labelled, rng)
+    told = dci(few, labelled, test=(few, labelled)).parts["importance"]
+    repair = repair_pair(few, labelled, told, (0, 1))
     assert set(repair.codes) == {0, 1}
     mended = [repair(part) for part in codes]
     after, _ = pair_entanglement(dci(mended[0], train, test=(mended[1], test)).parts["importance"], (0, 1))
-    assert after < before / 2
+    assert after == pytest.approx(0, abs=0.005)
     # A turn is undone: both codes are the factors, and the other codes stay what they are.
     np.testing.assert_allclose(mended[0][:, list(repair.codes)], train[:, :2], atol=0.3)
     assert (mended[0][:, 2:] == codes[0][:, 2:]).all()
@@ -70,3 +73,21 @@ def test_what_is_no_pair_is_refused():
         repair_pair(factors, factors, np.ones((3, 2)), (0, 1))
     with pytest.raises(UsageError, match="needs two codes to be told by"):
         repair_pair(factors[:, :1], factors, np.ones((1, 2)), (0, 1))
+    for pair in ((0, 1, 1), (0.0, 1.0), (0,), (True, False)):
+        with pytest.raises(UsageError, match="pair must be two different factors"):
+            pair_entanglement(np.eye(2), pair)
+
+
+def test_a_matrix_that_tells_nothing_is_refused():
+    factors = np.indices((2, 2, 2)).reshape(3, -1).T
+    with pytest.raises(UsageError, match="finite numbers from 0 on"):
+        repair_pair(factors, factors, np.full((3, 3), np.nan), (0, 1))
+    with pytest.raises(UsageError, match=r"only zeros for the pair \(0, 1\)"):
+        repair_pair(factors, factors, np.diag([0, 0, 1]), (0, 1))
+
+
+def test_a_factor_beside_the_pair_need_not_vary():
+    factors = np.indices((2, 2, 1)).reshape(3, -1).T
+    assert set(repair_pair(factors[:, :2], factors, np.eye(3)[:2], (0, 1)).codes) == {0, 1}
+    with pytest.raises(UsageError, match="takes the single value 0"):
+        repair_pair(factors[:, :2], factors, np.eye(3)[:2], (0, 2))

@@ -32,3 +32,24 @@ def test_other_weights_are_refused_and_other_parts_left_out(tmp_path):
     torch.save({"encoder.conv1.weight": Released}, tmp_path / "code.pt")
     with pytest.raises(UsageError, match="not a readable state dict"):
         read_released_vae(tmp_path / "code.pt")
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "words"),
+    [
+        ("encoder.mu_logvar_gen.bias", lambda old: old.sum(), r"have shapes .* and \(\)"),
+        ("encoder.mu_logvar_gen.bias", lambda old: old[:1], r"have shapes .* and \(1,\)"),
+        ("encoder.conv1.weight", lambda old: old[0, 0, 0], r"have shapes \(4,\) and \(20,\)"),
+        ("encoder.mu_logvar_gen.weight", lambda old: old.sum(), r"has shape \(\), expected \(20, 256\)"),
+        ("encoder.lin1.weight", lambda old: old.to_sparse(), "dense tensor of floats, got a sparse_coo tensor"),
+        ("encoder.lin1.weight", lambda old: old.to(torch.complex64), "dense tensor of floats, got .* complex64"),
+        ("decoder.lin1.bias", lambda old: old.long(), "dense tensor of floats, got a strided tensor of int64"),
+        ("decoder.lin1.bias", lambda old: old + torch.nan, r"decoder\.lin1\.bias has entries that are NaN"),
+    ],
+)
+def test_tensors_that_are_no_weights_are_refused(name, change, words, tmp_path):
+    released(tmp_path, 32)
+    state = torch.load(tmp_path / "model.pt", weights_only=True)
+    torch.save(state | {name: change(state[name])}, tmp_path / "other.pt")
+    with pytest.raises(UsageError, match=words):
+        read_released_vae(tmp_path / "other.pt")

@@ -103,18 +103,33 @@ def test_segments_have_scales_of_their_own_between_a_half_and_three():
     assert (data.labels() == np.repeat(np.arange(5), 2000)).all()
 
 
-@pytest.mark.slow
-def test_segments_that_are_told_give_sources_that_a_vae_does_not_find(tmp_path):
-    # 20,000 points, 60 epochs of 78 batches. Over three seeds .81 .81 .92 with u, .63 .64 .65 without.
-    data = load("mixed-segments:points=500,layers=2")
+def found_and_plain(data, seed, folder):
+    """MCC of iVAE's means with u, and of those of a plain VAE, after 60 epochs of 78 batches of 256 points."""
     index = np.arange(len(data))
     points, sources = data.images(index), data.factors(index)
     shared = {"net": "mlp:encoder=50+50+50,decoder=50+50+50,activation=leaky-relu", "latents": 5}
     shared |= {"likelihood": "gaussian:scale=0.1", "learning_rate": 3e-3}
-    options = {"steps": 60 * 78, "batch_size": 256, "progress": "none", "precision": "fp32"}
-    told = unbraid.train(IVAE(**shared), data, out=tmp_path / "told", **options)
-    plain = unbraid.train(VAE(**shared), data, out=tmp_path / "plain", **options)
+    options = {"steps": 60 * 78, "batch_size": 256, "seed": seed, "progress": "none", "precision": "fp32"}
+    told = unbraid.train(IVAE(**shared), data, out=folder / "told", **options)
+    plain = unbraid.train(VAE(**shared), data, out=folder / "plain", **options)
     with torch.no_grad():
         u = torch.as_tensor(data.labels(index))
         codes = told.objective.posterior(told.model, torch.as_tensor(points).float(), u).mean.numpy()
-    assert float(mcc(codes, sources)) - float(mcc(plain.encode(points), sources)) >= 0.12
+    return float(mcc(codes, sources)), float(mcc(plain.encode(points), sources))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("seed", "expected"), [(0, (0.81, 0.63)), (1, (0.85, 0.67)), (2, (0.81, 0.67))])
+def test_segments_that_are_told_give_sources_that_a_vae_does_not_find(seed, expected, tmp_path):
+    found, plain = found_and_plain(load("mixed-segments:points=500,layers=2"), seed, tmp_path)
+    assert found - plain >= 0.12
+    assert (found, plain) == pytest.approx(expected, abs=0.06)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("seed", "expected"), [(0, (0.56, 0.51)), (1, (0.60, 0.57)), (2, (0.49, 0.52))])
+def test_on_three_mixing_layers_it_does_not_find_them_in_this_time(seed, expected, tmp_path):
+    # The margin of two layers is not met on the three that are the default.
+    found, plain = found_and_plain(load("mixed-segments:points=500"), seed, tmp_path)
+    assert found - plain < 0.12
+    assert (found, plain) == pytest.approx(expected, abs=0.06)

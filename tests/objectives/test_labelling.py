@@ -216,3 +216,18 @@ def test_the_supervised_baseline_learns_its_codes_from_labels_alone(dots):
     assert any(p.grad is not None and p.grad.any() for p in model.decoder.parameters())
     found.terms["supervised"].backward()
     assert any(p.grad is not None and p.grad.any() for p in model.encoder.parameters())
+
+
+def test_a_loss_that_is_not_the_one_asked_for_is_refused():
+    mean, factors, sizes = torch.zeros(4, 2), torch.zeros(4, 2), torch.tensor([3.0, 4.0])
+    for kind, words in (
+        ("l2:learned=true", r"needs its learned scale: reader=label_reader\('l2:learned=true', sizes\)"),
+        ("embed", "needs places"),
+        ("xnet", "label_loss.*'xnet'"),
+        ("l2:learnt=true", "learnt"),
+    ):
+        with pytest.raises(UsageError, match=words):
+            label_loss(mean, factors, sizes, kind)
+    reader = label_reader("l2:learned=true", (3, 4))
+    assert label_loss(mean, factors, sizes, "l2:learned=true", reader) == 0  # b 0 - 0, where the other has sigmoid(0)
+    assert label_loss(mean, factors, sizes, "l2:learned=false") == 2

@@ -60,6 +60,38 @@ def train(name, dots, out, **options):
     return unbraid.train(small(name), dots, out=out, progress="none", log_every=2, batch_size=16, **options)
 
 
+class Untold:
+    """A stream without what is known of all images."""
+
+    def __init__(self, stream):
+        self.stream = stream
+
+    def __call__(self, step):
+        return dataclasses.replace(self.stream(step), factors=None, labels=None, changed=None)
+
+
+def first_loss(objective, data, stream):
+    model = objective.make_model(problem_of(data), torch.Generator().manual_seed(0))
+    loop = Loop(objective, model, stream, 0, torch.device("cpu"), "fp32")
+    loop.advance()
+    return loop.first_losses
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_who_says_so_and_nobody_else_sees_labels(name, dots):
+    objective, stream = small(name), make_stream(small(name).needs, dots, 16, 0)
+    told = first_loss(objective, dots, stream)
+    try:
+        untold = first_loss(objective, dots, Untold(stream))
+    except UsageError:
+        untold = None
+    by_order = (
+        getattr(objective.needs, "name", "") == "by-class"
+    )  # images come class by class, and labels need not be given
+    assert by_order or (untold != told) == objective.sees_labels
+    assert objective.sees_labels or not by_order
+
+
 def docstrings(cls):
     """The string under each field, as the source has it; a subclass's wins."""
     found = {}

@@ -56,6 +56,13 @@ def test_runs_without_a_number_are_left_out_and_lower_may_be_better():
     assert row["runs"] == 2
 
 
+def test_a_table_whose_runs_have_one_or_the_other_is_refused():
+    table = table_of([0.2, 0.5, 0.7], {100: [0.1, 0.9, 0.3]})
+    apart = table.with_columns(seed=pl.when(pl.col("labels").is_null()).then("seed").otherwise(pl.col("seed") + 10))
+    with pytest.raises(UsageError, match="no run of the table has a validation and a score beside it"):
+        few_label_selection(apart)
+
+
 def test_tables_without_the_measure_say_what_to_add():
     with pytest.raises(UsageError, match=r"no column 'labels': add \[measures.validation\]"):
         few_label_selection(table_of([0.1, 0.2], {}))

@@ -40,7 +40,38 @@ def test_a_sum_of_blocks_is_not_enough_for_it():
     assert (compositional_contrast(jacobian, (1, 1)) > 0).all()
 
 
-@pytest.mark.parametrize(("shape", "blocks"), [((3, 4), (2, 1)), ((3, 4), ()), ((3, 4), (4, 0)), ((4,), (4,))])
+def test_the_channels_of_a_pixel_are_one():
+    # Of two pixels, red first: red depends on A (1 and 2), green on B (3) in the first pixel only: 1 * 3 + 2 * 0.
+    jacobian = np.array([[1.0, 0.0], [2.0, 0.0], [0.0, 3.0], [0.0, 0.0]])
+    assert compositional_contrast(jacobian, (1, 1)) == 0
+    assert compositional_contrast(jacobian, (1, 1), channels=2) == 3
+    assert compositional_contrast(jacobian[[0, 0, 3, 0]], (1, 1), channels=2) == 0
+    _, decoder = nets.build("mlp:width=8", (4, 4, 3), 3)
+    found = decoder_jacobian(decoder, torch.randn(2, 3, generator=torch.Generator().manual_seed(0)))
+    images = found.reshape(2, 3, 16, 3)
+    expected = sum(
+        np.linalg.norm(images[:, :, n, :1], axis=(1, 2)) * np.linalg.norm(images[:, :, n, 1:], axis=(1, 2))
+        for n in range(16)
+    )
+    np.testing.assert_allclose(compositional_contrast(found, (1, 2), channels=3), expected)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_jacobians_of_a_diverged_decoder_are_refused(bad):
+    with pytest.raises(UsageError, match="1 of 4 entries that are NaN or infinite"):
+        compositional_contrast([[1.0, bad], [0.0, 1.0]], (1, 1))
+
+
+@pytest.mark.parametrize("channels", [0, 2, 1.0, True])
+def test_channels_that_are_none_are_refused(channels):
+    with pytest.raises(UsageError, match="channels must be a whole number that divides the 3 outputs"):
+        compositional_contrast(np.ones((3, 4)), (2, 2), channels=channels)
+
+
+@pytest.mark.parametrize(
+    ("shape", "blocks"),
+    [((3, 4), (2, 1)), ((3, 4), ()), ((3, 4), (4, 0)), ((4,), (4,)), ((3, 4), (1.5, 2.5)), ((3, 2), (True, True))],
+)
 def test_blocks_that_are_none_are_refused(shape, blocks):
     with pytest.raises(UsageError, match=r"blocks must be|jacobians must be"):
         compositional_contrast(np.ones(shape), blocks)

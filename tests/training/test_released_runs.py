@@ -96,6 +96,17 @@ def test_what_is_no_such_release_is_refused(images, tmp_path):
         ({"img_size": [3, 64, 64]}, "is of images 64x64x3, and data 'own' has 32x32x1"),
         ({"latent_dim": 4}, "has other images or latents than specs.json says"),
         ({"epochs": "many"}, "epochs"),
+        ({"epochs": 0}, "epochs must be a whole number from 1 on, got 0"),
+        ({"epochs": -3}, "epochs must be a whole number from 1 on, got -3"),
+        ({"batch_size": 0}, "batch_size must be a whole number from 1 on, got 0"),
+        ({"batch_size": -64}, "batch_size must be a whole number from 1 on, got -64"),
+        ({"batch_size": True}, "batch_size"),
+        ({"latent_dim": 0}, "latent_dim must be a whole number from 1 on, got 0"),
+        ({"seed": -1}, "seed must be a whole number from 0 on, got -1"),
+        ({"img_size": [1, 32, 32, 7]}, r"img_size must be channels, height and width, got \[1, 32, 32, 7\]"),
+        ({"img_size": [1, 32]}, "img_size must be channels, height and width"),
+        ({"btcvae_B": True}, "has no number btcvae_B"),
+        ({"lr": True}, "lr"),
     ):
         release(given, **changes)
         with pytest.raises(UsageError, match=words):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
@@ -11,6 +12,7 @@ import numpy as np
 from unbraid.data import counter_rng
 from unbraid.errors import UsageError
 from unbraid.evaluation.base import Measure, Row, register
+from unbraid.evaluation.models import encode_all
 from unbraid.metrics import Score, dci, pair_entanglement, repair_pair
 
 if TYPE_CHECKING:
@@ -27,8 +29,8 @@ class CorrelatedPair(Measure):
 
     Importances of codes for factors are DCI's, on images of the whole grid, where no factor knows of another. Two
     factors are entangled as far as the threshold at which they share a group (the score ``unified``). The repair
-    replaces the two codes that matter most for the pair by a linear fit of both factors, on a few labelled images
-    drawn as those of the data are.
+    replaces the two codes that matter most for the pair by a linear fit of both factors. Which codes those are, and the
+    fit, are told by a few labelled images alone, drawn as those of the data are.
     """
 
     title = "Entanglement of correlated factors"
@@ -38,11 +40,12 @@ class CorrelatedPair(Measure):
         "repaired_pair": "the pair after repair",
         "repaired_others": "others after repair",
     }
+    version = 2  # the repair sees its few labels alone
     needs = "a model of two latents or more, and data on a full grid with correlate= or a pair=FACTOR+FACTOR of it"
     pair: str = ""
     """Two factors joined by +; by default every pair that the data correlate."""
     labels: int = 100
-    """Labelled images that the repair is fitted on; 0: no repair."""
+    """Labelled images that the repair chooses codes and is fitted by; 0: no repair."""
     train: int = 10_000
     """Images that importances are fitted on."""
     test: int = 5000
@@ -53,7 +56,8 @@ class CorrelatedPair(Measure):
             raise UsageError(f"train and test must be at least 2, got {self.train} and {self.test}")
         if self.labels and self.labels < 3:
             raise UsageError(f"labels must be at least 3 (two slopes and a constant), or 0, got {self.labels}")
-        if self.pair and len(set(self.pair.split("+"))) != 2:
+        names = self.pair.split("+")
+        if self.pair and not (len(names) == len(set(names)) == 2 and all(names)):
             raise UsageError(f"pair must be two factors joined by +, as in x+y, got {self.pair!r}")
 
     def pairs(self, data: ImageDataset) -> list[tuple[str, str]]:
@@ -71,7 +75,7 @@ class CorrelatedPair(Measure):
         for number, count in enumerate((self.train, self.test)):
             rng = counter_rng(seed, number)
             index = space.index(space.sample(count, rng))
-            samples.append((_encode(run, data, index, rng), data.factors(index)))
+            samples.append((encode_all(run, data, index, rng), data.factors(index)))
         importance = _importance(samples, seed)
         for pair in self.pairs(data):
             places = (data.factor_names.index(pair[0]), data.factor_names.index(pair[1]))
@@ -83,17 +87,29 @@ class CorrelatedPair(Measure):
             if self.labels:
                 rng = counter_rng(seed, 2)
                 index = data.sample_index(self.labels, rng)
-                repair = repair_pair(_encode(run, data, index, rng), data.factors(index), importance, places)
-                mended = _importance([(repair(codes), factors) for codes, factors in samples], seed)
-                left, others = pair_entanglement(mended, places)
-                found["repaired_pair"] = Score("repaired_pair", left, parts={"importance": mended})
+                labelled = encode_all(run, data, index, rng), data.factors(index)
+                told = _told_by_few(*labelled, places, seed)
+                if told.any():
+                    repair = repair_pair(*labelled, told, places)
+                    mended = _importance([(repair(codes), factors) for codes, factors in samples], seed)
+                    left, others = pair_entanglement(mended, places)
+                    parts = {"importance": mended, "codes": list(repair.codes)}
+                    found["repaired_pair"] = Score("repaired_pair", left, parts=parts)
+                else:  # constant codes: there is nothing to repair
+                    left, others = math.nan, math.nan
+                    found["repaired_pair"] = Score("repaired_pair", left)
                 found["repaired_others"] = others
             yield {"pair": "+".join(pair)}, found
 
 
-def _encode(run: Run, data: ImageDataset, index: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    parts = np.array_split(index, max(1, len(index) // 1024))
-    return np.concatenate([run.encode(data.images(part, rng)) for part in parts])
+def _told_by_few(codes: np.ndarray, factors: np.ndarray, pair: tuple[int, int], seed: int) -> np.ndarray:
+    """What labelled codes ``[n, d]`` mean for a pair of factors, ``[d, K]`` with zeros for all others."""
+    columns = factors[:, list(pair)]
+    if (np.ptp(columns, axis=0) == 0).any():
+        raise UsageError(f"one of the factors {pair} does not vary among {len(codes)} labelled images; ask for more")
+    found = np.zeros((codes.shape[1], factors.shape[1]))
+    found[:, list(pair)] = _importance([(codes, columns), (codes, columns)], seed)
+    return found
 
 
 def _importance(samples: list[tuple[np.ndarray, np.ndarray]], seed: int) -> np.ndarray:

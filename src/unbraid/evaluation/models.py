@@ -17,7 +17,16 @@ if TYPE_CHECKING:
     from unbraid.data import ImageDataset
     from unbraid.training import Run
 
-__all__ = ["Function", "as_run", "describe_run", "describes", "fingerprint_data", "representations_of"]
+__all__ = [
+    "Function",
+    "as_run",
+    "describe_run",
+    "describes",
+    "encode_all",
+    "fingerprint_data",
+    "lineage_of",
+    "representations_of",
+]
 
 
 class Function:
@@ -63,6 +72,34 @@ def describes(run: Run) -> bool:
     from unbraid.objectives import Objective
 
     return not isinstance(run, Function) and type(run.objective).describe is not Objective.describe
+
+
+def encode_all(run: Run, data: ImageDataset, index: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Mean codes ``[n, d]`` of images, made a thousand at a time; ``rng`` is for images that depend on chance."""
+    parts = np.array_split(index, max(1, len(index) // 1024))
+    return np.concatenate([run.encode(data.images(part, rng)) for part in parts])
+
+
+def lineage_of(run: Run) -> list[Run]:
+    """The run, the one it was started from, the one that was started from, and so on; none for a function."""
+    from unbraid.training import Run
+
+    if isinstance(run, Function):
+        return []
+    found, places = [run], {run.path.resolve()}
+    while (start := found[-1].info.get("start")) is not None:
+        place = Path(start["path"])
+        if place.resolve() in places:  # one that was trained anew in the place of its own beginning
+            break
+        try:
+            found.append(Run.open(place, device=str(run.device)))
+        except UsageError as error:
+            raise UsageError(
+                f"{found[-1].path} was started from {place}, of which must be known what labels it was taught, and "
+                f"which cannot be opened: {error}"
+            ) from error
+        places.add(place.resolve())
+    return found
 
 
 def representations_of(run: Run) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ import numpy as np
 from unbraid.data import Cells, MatrixStream, quantised_sizes, votes
 from unbraid.errors import UsageError
 from unbraid.evaluation.base import Measure, Row, register
+from unbraid.evaluation.models import encode_all
 from unbraid.metrics import Score
 
 if TYPE_CHECKING:
@@ -91,8 +92,7 @@ def _codes_of_cells(run: Run, data: ImageDataset, seed: int) -> tuple[np.ndarray
     cells = np.indices(sizes).reshape(len(sizes), -1).T
     index = space.index(cells * np.array(space.sizes) // np.array(sizes))
     rng = np.random.default_rng(seed)  # images may depend on chance
-    parts = [run.encode(data.images(part, rng)) for part in np.array_split(index, max(1, len(index) // 1024))]
-    return np.concatenate(parts), sizes
+    return encode_all(run, data, index, rng), sizes
 
 
 def reasoning_curve(

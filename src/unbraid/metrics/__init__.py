@@ -7,7 +7,7 @@ from unbraid.metrics._lab import EXPERIMENTS, Experiment, Lab, lab
 from unbraid.metrics._merging import entanglement_of, groups_of, merges_of
 from unbraid.metrics._presets import PRESETS, Preset, PresetName, counting_bias, preset_named
 from unbraid.metrics._registry import METRICS, Metric, register
-from unbraid.metrics._score import Score, number_of, number_to_json
+from unbraid.metrics._score import Score, check_codes, check_factors, number_of, number_to_json
 from unbraid.metrics._scores import ABOVE, Scores, above_ceiling
 from unbraid.metrics._source import allowed_metrics, has_no_factors, impossible_metrics, scored_by
 from unbraid.metrics._tensors import adapted
@@ -69,6 +69,8 @@ __all__ = [
     "allowed_metrics",
     "beta_vae",
     "block_r2",
+    "check_codes",
+    "check_factors",
     "counting_bias",
     "dci",
     "dci_es",

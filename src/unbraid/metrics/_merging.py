@@ -5,7 +5,7 @@ from numpy.typing import ArrayLike
 
 from unbraid.errors import UsageError
 
-__all__ = ["Groups", "entanglement_of", "groups_of", "merges_of"]
+__all__ = ["Groups", "check_matrix", "entanglement_of", "groups_of", "merges_of"]
 
 
 class Groups:
@@ -38,7 +38,7 @@ def groups_of(matrix: ArrayLike) -> Groups:
     >>> found.groups.tolist(), found.discovered.tolist(), round(found.area, 12), found.most
     ([1, 2, 2, 1, 1, 1], [1, 2, 2, 2, 2, 2], 1.5, 2)
     """
-    table = _checked(matrix)
+    table = check_matrix(matrix)
     d, factors = table.shape
     thresholds = np.unique(np.append(table, 0.0))[::-1]
     union = _Union(d + factors)
@@ -69,7 +69,7 @@ def entanglement_of(matrix: ArrayLike) -> np.ndarray:
     array([[0.9, 0.2],
            [0.2, 0.8]])
     """
-    table = _checked(matrix)
+    table = check_matrix(matrix)
     d, factors = table.shape
     strength = np.diag(table.max(axis=0))
     union = _Union(d + factors)
@@ -128,7 +128,8 @@ def _edges(table: np.ndarray) -> list[tuple[int, int]]:
     return [(int(code), int(factor)) for code, factor in zip(*np.unravel_index(order, table.shape), strict=True)]
 
 
-def _checked(matrix: ArrayLike) -> np.ndarray:
+def check_matrix(matrix: ArrayLike) -> np.ndarray:
+    """What codes mean for factors, ``[d, K]``, as finite numbers from 0 on."""
     table = np.asarray(matrix, dtype=np.float64)
     if table.ndim != 2 or 0 in table.shape or not np.isfinite(table).all() or (table < 0).any():
         raise UsageError(f"matrix must be [codes, factors] of finite numbers from 0 on, got shape {table.shape}")

@@ -1,13 +1,14 @@
 """How far two chosen factors share codes, and mending that with a few labels (Träuble et al., 2021)."""
 
 from dataclasses import dataclass
+from numbers import Integral
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from unbraid.errors import UsageError
-from unbraid.metrics._merging import entanglement_of
-from unbraid.metrics._score import check_arrays, check_codes
+from unbraid.metrics._merging import check_matrix, entanglement_of
+from unbraid.metrics._score import check_codes, check_factors
 
 __all__ = ["Repair", "pair_entanglement", "repair_pair"]
 
@@ -46,16 +47,22 @@ class Repair:
 def repair_pair(codes: ArrayLike, factors: ArrayLike, matrix: ArrayLike, pair: tuple[int, int]) -> Repair:
     """Fit a pair of factors linearly by the two codes that matter most for it, on a few labelled codes ``[n, d]``.
 
-    Those are the codes with the largest sum of the pair's two columns of ``matrix`` ``[d, K]``. Two factors that a
-    model turned into each other come apart again; what it did to others stays.
+    Those are the codes with the largest sum of the pair's two columns of ``matrix`` ``[d, K]``. For a repair that needs
+    no other labels, the matrix must be that of the labelled codes, too. Two factors that a model turned into each other
+    come apart again; what it did to others stays.
     """
-    labelled, truth = check_arrays(codes, factors)
-    table = np.asarray(matrix, dtype=np.float64)
+    labelled, truth = check_codes(codes), check_factors(factors, constant=True)
+    if len(labelled) != len(truth):
+        raise UsageError(f"codes and factors differ in length: {len(labelled)} rows and {len(truth)} rows")
+    table = check_matrix(matrix)
     a, b = _checked(pair, truth.shape[1])
+    check_factors(truth[:, [a, b]], name="the pair's factors")
     if table.shape != (labelled.shape[1], truth.shape[1]):
         raise UsageError(f"matrix must be [{labelled.shape[1]}, {truth.shape[1]}] here, got shape {table.shape}")
     if len(table) < 2:
         raise UsageError("a pair of factors needs two codes to be told by, got 1")
+    if not table[:, [a, b]].any():
+        raise UsageError(f"matrix has only zeros for the pair {(a, b)}: no code tells of it, and none can be repaired")
     first, second = (int(j) for j in np.argsort(-(table[:, a] + table[:, b]), kind="stable")[:2])
     inputs = _with_one(labelled[:, [first, second]])
     weights = np.linalg.lstsq(inputs, truth[:, [a, b]].astype(np.float64), rcond=None)[0]
@@ -67,7 +74,7 @@ def _with_one(columns: np.ndarray) -> np.ndarray:
 
 
 def _checked(pair: tuple[int, int], factors: int) -> tuple[int, int]:
-    a, b = pair
-    if a == b or not 0 <= min(a, b) <= max(a, b) < factors:
+    found = [int(k) for k in pair if isinstance(k, Integral) and not isinstance(k, bool) and 0 <= k < factors]
+    if len(pair) != 2 or len(set(found)) != 2:
         raise UsageError(f"pair must be two different factors of 0..{factors - 1}, got {pair}")
-    return a, b
+    return found[0], found[1]

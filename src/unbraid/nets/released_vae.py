@@ -28,6 +28,11 @@ def read_released_vae(file: str | Path) -> tuple[nn.Module, nn.Module]:
     state = read_state_dict(Path(file))
     size = 64 if "encoder.conv_64.weight" in state else 32
     first, last = (_tensor(state, name, file) for name in ("encoder.conv1.weight", f"encoder.{_HEADS}.bias"))
+    if not last.ndim == 1 < len(last) or first.ndim != 4:
+        told = f"{tuple(first.shape)} and {tuple(last.shape)}"
+        raise UsageError(
+            f"{file}: encoder.conv1.weight and encoder.{_HEADS}.bias have shapes {told}; is it another net?"
+        )
     encoder, decoder = burgess((size, size, first.shape[1]), len(last) // 2)
     last_conv = ["conv_64"] if size == 64 else []
     into = [*("conv1", "conv2", "conv3"), *last_conv, "lin1", "lin2", _HEADS]
@@ -38,7 +43,7 @@ def read_released_vae(file: str | Path) -> tuple[nn.Module, nn.Module]:
             for kind, own in (("weight", layer.weight), ("bias", layer.bias)):
                 assert own is not None
                 found = _tensor(state, f"{part}.{name}.{kind}", file)
-                if name == _HEADS:
+                if name == _HEADS and found.ndim:
                     found = torch.cat([found[0::2], found[1::2]])
                 if found.shape != own.shape:
                     told = f"{tuple(found.shape)}, expected {tuple(own.shape)}"
@@ -50,4 +55,10 @@ def read_released_vae(file: str | Path) -> tuple[nn.Module, nn.Module]:
 def _tensor(state: dict[str, Tensor], name: str, file: str | Path) -> Tensor:
     if name not in state:
         raise UsageError(f"{file} has no {name}; it has {', '.join(sorted(state)[:8])}, ...: is it another network?")
-    return state[name]
+    found = state[name]
+    if found.layout != torch.strided or not found.is_floating_point():
+        kind = f"{str(found.layout).removeprefix('torch.')} tensor of {str(found.dtype).removeprefix('torch.')}"
+        raise UsageError(f"{file}: {name} must be a dense tensor of floats, got a {kind}")
+    if not found.isfinite().all():
+        raise UsageError(f"{file}: {name} has entries that are NaN or infinite; did its training diverge?")
+    return found

@@ -36,6 +36,7 @@ class AnalysisBySynthesis(Objective):
     formula = "mean over c of E[‖x − G_c(z)‖² + w KL(q_c(z|x) ‖ N(0, I))], x of class c, w falls from {kl_start} to 1"
     representations = ()
     predicts = "classes"
+    sees_labels = True
 
     factor: str = ""
     """Factor whose values are the classes. By default the data set's own classes."""

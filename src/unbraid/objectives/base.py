@@ -122,6 +122,9 @@ class Objective:
     """Whether :meth:`encode` gives numbers of any kind or one of a few values for each latent."""
     predicts: ClassVar[Literal["classes", "factors"]] = "classes"
     """What :meth:`predict` gives, for a model that can; :meth:`tasks` tells of models that answer more."""
+    sees_labels: ClassVar[bool] = False
+    """Whether training is told something of the class or the factors of every image it sees. (Few labelled images are
+    another thing: who learns from those says which by ``labels`` and ``label_seed``.)"""
 
     augment: tuple[str, ...] = dataclasses.field(default=(), kw_only=True)
     """What is done to shares of every training batch, in order, as in gaussian-noise:sigma=0.5,share=0.5."""

@@ -50,7 +50,8 @@ class FewLabels(VAEObjective):
     sweep = ("gamma_sup", (1, 10, 50, 100, 500, 1000))
 
     gamma_sup: float = 100.0
-    """Weight of the loss on labelled images, which is a sum over their batch (embed: a mean)."""
+    """Weight of the loss on labelled images: over their batch a sum (xent, l2) or a mean (embed), or made of what the
+    whole batch says (cov: squared covariances; s2-mine-vae: squared information)."""
     labels: int = 1000
     """How many images have their factors known; as many as there are images is full supervision."""
     label_seed: int = 0

@@ -35,6 +35,7 @@ class FiRevNetObjective(Objective):
     formula = "E[−log softmax(z_s)_y] + {w_mle} · bits per dimension of z_n, (z_s, z_n) = F(x) one-to-one"
     representations = ("mean",)
     predicts = "classes"
+    sees_labels = True
 
     net: str = "auto"
     """Bijection by name: conv (images), fc (also vectors), auto for what fits; as in conv:blocks=16,width=128."""

@@ -38,6 +38,7 @@ class IVAE(AutoencoderObjective):
     """
 
     title = "iVAE"
+    sees_labels = True
     formula = f"{NLL} + KL(q(z|x,u) ‖ N(0, diag l(u)))"
 
     factor: str = ""

@@ -27,6 +27,7 @@ class KnownChangeObjective(SharingObjective):
     """
 
     sweep = ("beta", (1, 2, 4, 6, 8, 16))
+    sees_labels = True
 
     pairs: str = "protocol=uni,changes=1"
     """Options of the stream of pairs, as in protocol=uni,changes=2: so many factors change in every pair."""

@@ -48,10 +48,8 @@ def label_reader(kind: str, sizes: Sequence[int]) -> nn.Module | None:
     >>> label_reader("embed:even=true", (3, 4)).places()[0].tolist()
     [-1.0, 0.0, 1.0]
     """
-    name, options = parse_name(kind)
-    if name not in LOSSES:
-        raise unknown_name("label_loss", name, LOSSES)
-    maker = LOSSES[name](**check_options(f"label loss {name!r}", LOSSES[name], options))
+    name, options = _read(kind)
+    maker = LOSSES[name](**options)
     reader: nn.Module | None = maker(sizes)
     return reader
 
@@ -69,7 +67,8 @@ def label_loss(
     """
     from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
-    tied, name = mean[:, : len(sizes)], parse_name(kind)[0]
+    name, options = _read(kind)
+    tied = mean[:, : len(sizes)]
     if name == "embed":
         if reader is None:
             raise UsageError("label loss 'embed' needs places of the values: reader=label_reader('embed', sizes)")
@@ -79,6 +78,8 @@ def label_loss(
             mean.new_zeros(()),
         )
     if name == "l2":
+        if reader is None and options.get("learned"):
+            raise UsageError(f"label loss {kind!r} needs its learned scale: reader=label_reader({kind!r}, sizes)")
         missed = tied.sigmoid() - factors / sizes if reader is None else reader(tied) - factors
         return missed.square().sum()
     if name == "cov":
@@ -86,3 +87,10 @@ def label_loss(
         covariance = (tied - tied.mean(0)).T @ (labels - labels.mean(0)) / len(tied)
         return (covariance - covariance.diagonal().diag()).square().sum()
     return binary_cross_entropy_with_logits(tied, factors / sizes, reduction="sum")
+
+
+def _read(kind: str) -> tuple[str, dict[str, Any]]:
+    name, options = parse_name(kind)
+    if name not in LOSSES:
+        raise unknown_name("label_loss", name, LOSSES)
+    return name, check_options(f"label loss {name!r}", LOSSES[name], options)

@@ -25,6 +25,7 @@ class PredictorObjective(Objective):
     """A network from images to numbers, trained by Adam as the supervised models of Schott et al. (2022), or by SGD."""
 
     representations = ()
+    sees_labels = True
 
     net: str = "cnn"
     """Network by name: cnn, mlp (also for vectors), or an own registered predictor; options as in cnn:width=16."""

@@ -32,6 +32,7 @@ class Reasoning(Objective):
     """
 
     title = "Abstract reasoning"
+    sees_labels = True
     formula = "−log softmax of the right answer's logit"
     representations = ("mean",)
 

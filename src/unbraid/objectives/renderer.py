@@ -35,6 +35,7 @@ class RendererObjective(Objective):
     representations = ("mean",)
     codes: ClassVar[Literal["continuous", "discrete"]] = "discrete"
     predicts = "factors"
+    sees_labels = True
 
     net: str = "additive"
     """Decoder by name, of which the encoder is left out: additive:net=conv,blocks=2 sums one image per block of

@@ -32,6 +32,7 @@ class WSGAN(Objective):
     """
 
     title = "WS-GAN"
+    sees_labels = True
     formula = "D tells true pairs from drawn ones, G deceives it, −log N(z; μ(G(z)), σ(G(z))) for the encoder"
     representations = ("mean",)
 

@@ -9,7 +9,9 @@ import polars as pl
 from unbraid.errors import UsageError
 from unbraid.study.analysis._table import IDENTITY, choose_data, on_one_data_set, rows_of
 
-__all__ = ["joined"]
+__all__ = ["joined", "measured_once"]
+
+_RUN = [name for name in IDENTITY if name != "representation"]
 
 
 def joined(
@@ -26,24 +28,46 @@ def joined(
 
     ``measure`` is what gives the columns, for the message to those whose table has none of it.
     """
+    once = measured_once(table, conditions, columns, measure=measure, data=data)
+    scores = rows_of(table, metrics, representation=representation, data=data).drop("representation")
+    return once.join(scores, on=_RUN, how="inner", nulls_equal=True, maintain_order="left")
+
+
+def measured_once(
+    table: pl.DataFrame,
+    conditions: Sequence[str],
+    columns: Sequence[str],
+    *,
+    measure: str,
+    data: str | None = None,
+    optional: Sequence[str] = (),
+) -> pl.DataFrame:
+    """A row per run and value of ``conditions`` with ``columns`` as finite numbers or null.
+
+    Refused where a run has several values of one, or two runs are told apart by none of the study's settings. Columns
+    that are ``optional`` are null where the table has them not.
+    """
     for column in (*conditions, *columns):
         if column not in table.columns:
             raise UsageError(
                 f"the table has no column {column!r}: add [measures.{measure}] to the study's file and run "
                 "`unbraid study run FILE --out FOLDER --reevaluate` (nothing is trained anew)"
             )
-    scores = rows_of(table, metrics, representation=representation, data=data).drop("representation")
     found = on_one_data_set(table).drop_nulls(list(conditions))
     found = found if data is None else choose_data(found, data)
-    run = [name for name in IDENTITY if name != "representation"]
+    found = found.with_columns(pl.lit(None, pl.Float64).alias(name) for name in optional if name not in found.columns)
+    columns = [*columns, *optional]
     numbers = pl.col(*columns).cast(pl.Float64)
-    own = found.select(*run, *conditions, pl.when(numbers.is_finite()).then(numbers).otherwise(None))
-    measured = own.group_by([*run, *conditions], maintain_order=True).agg(pl.col(*columns).drop_nulls())
-    if len(several := measured.filter(pl.any_horizontal(pl.col(*columns).list.n_unique() > 1))):
-        told = ", ".join(f"{key} {value}" for key, value in zip(run, several.select(run).row(0), strict=True))
+    index = [name for name in ("index",) if name in found.columns]
+    own = found.select(*index, *_RUN, *conditions, pl.when(numbers.is_finite()).then(numbers).otherwise(None))
+    measured = own.group_by([*index, *_RUN, *conditions], maintain_order=True).agg(pl.col(*columns).drop_nulls())
+    several = measured.filter(
+        pl.any_horizontal(pl.col(*columns).list.n_unique() > 1) | pl.struct(*_RUN, *conditions).is_duplicated()
+    )
+    if len(several):
+        told = ", ".join(f"{key} {value}" for key, value in zip(_RUN, several.select(_RUN).row(0), strict=True))
         raise UsageError(
-            f"{measure} measured one run several times under {', '.join(conditions)} ({told}); keep one of them: "
-            "table.filter(...)"
+            f"{measure} measured one run several times under {', '.join(conditions)} ({told}), or several runs that "
+            "differ in network, steps, augmentations or penalties; keep one of them: table.filter(...)"
         )
-    once = measured.with_columns(pl.col(*columns).list.first())
-    return once.join(scores, on=run, how="inner", nulls_equal=True, maintain_order="left")
+    return measured.drop(index).with_columns(pl.col(*columns).list.first())

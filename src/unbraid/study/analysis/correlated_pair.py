@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from unbraid.errors import UsageError
-from unbraid.study.analysis._table import SETTING, choose_data, on_one_data_set
+from unbraid.study.analysis._joined import measured_once
+from unbraid.study.analysis._table import SETTING
 
 __all__ = ["correlated_pair"]
 
@@ -21,18 +21,12 @@ def correlated_pair(table: pl.DataFrame, *, data: str | None = None) -> pl.DataF
 
     ``pair`` names the factors, ``entanglement`` is theirs and ``others`` the median of all other pairs; ``above`` is
     the share of ``runs`` whose pair is entangled more than its other pairs. ``repaired`` and ``repaired_others`` are
-    the same after the repair, ``mended`` the share of runs in which that halved the pair's entanglement or more.
+    the same after the repair, ``mended`` the share of runs in which that halved the pair's entanglement or more, of
+    those that have some. Null is what there is nothing to tell of: ``others`` and ``above`` of data with two factors,
+    ``mended`` of codes that are not entangled.
     """
-    for column in ("pair", *_ASKED):
-        if column not in table.columns:
-            raise UsageError(
-                f"the table has no column {column!r}: add [measures.correlated-pair] to the study's file and run "
-                "`unbraid study run FILE --out FOLDER --reevaluate` (nothing is trained anew)"
-            )
-    rows = on_one_data_set(table).drop_nulls(["pair", *_ASKED])
-    rows = rows if data is None else choose_data(rows, data)
-    lacking = [pl.lit(None, pl.Float64).alias(name) for name in _REPAIRED if name not in rows.columns]
-    rows = rows.with_columns(lacking)
+    rows = measured_once(table, ["pair"], _ASKED, optional=_REPAIRED, measure="correlated-pair", data=data)
+    rows = rows.drop_nulls("pair_entanglement")
     keys = ["data", "pair", *SETTING]
     found = rows.group_by(keys, maintain_order=True).agg(
         entanglement=pl.col("pair_entanglement").median(),
@@ -40,7 +34,9 @@ def correlated_pair(table: pl.DataFrame, *, data: str | None = None) -> pl.DataF
         above=(pl.col("pair_entanglement") > pl.col("other_entanglement")).mean(),
         repaired=pl.col("repaired_pair").median(),
         repaired_others=pl.col("repaired_others").median(),
-        mended=(pl.col("repaired_pair") <= pl.col("pair_entanglement") / 2).mean(),
+        mended=pl.when(pl.col("pair_entanglement") > 0)
+        .then(pl.col("repaired_pair") <= pl.col("pair_entanglement") / 2)
+        .mean(),
         runs=pl.len(),
     )
     return found.sort(keys, nulls_last=True, maintain_order=True)

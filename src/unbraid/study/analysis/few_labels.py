@@ -44,6 +44,8 @@ def few_label_selection(
     rows = joined(
         table, _GROUP[1:], chosen, scores, measure="validation", data=data, representation=representation
     ).sort(*_GROUP, maintain_order=True)
+    if not len(rows):
+        raise UsageError("no run of the table has a validation and a score beside it; measure both, of the same runs")
     found = correlate(rows, chosen, scores, ("validation", "metric"), _GROUP)
     regrets = [
         (*keys, validation, metric, *_regret(group.select(validation, metric).drop_nulls(), validation, metric))

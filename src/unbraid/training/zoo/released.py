@@ -61,9 +61,10 @@ def read_release(folder: str | Path, data: str | ImageDataset, out: str | Path) 
     """
     place = user_path(folder, "folder")
     specs = read_json(place / SPECS, _FORM, remedy="is it the folder of a release?")
+    _check_counts(specs, place)
     objective = _objective(specs, place)
     dataset = load(data) if isinstance(data, str) else data
-    channels, height, width = (*specs["img_size"], 0, 0, 0)[:3]
+    channels, height, width = specs["img_size"]
     if tuple(dataset.shape) != (height, width, channels):
         raise UsageError(
             f"{place / SPECS} is of images {height}x{width}x{channels}, and data {dataset.name!r} has "
@@ -97,6 +98,16 @@ def read_release(folder: str | Path, data: str | ImageDataset, out: str | Path) 
     return Run.open(target)
 
 
+def _check_counts(specs: dict[str, Any], place: Path) -> None:
+    """Refuse what would make a broken record: counts below 1 (a seed below 0), and images that are none."""
+    for name, least in (("latent_dim", 1), ("batch_size", 1), ("epochs", 1), ("seed", 0)):
+        if isinstance(specs[name], bool) or specs[name] < least:
+            raise UsageError(f"{place / SPECS}: {name} must be a whole number from {least} on, got {specs[name]!r}")
+    shape = specs["img_size"]
+    if len(shape) != 3 or any(isinstance(side, bool) or side < 1 for side in shape):
+        raise UsageError(f"{place / SPECS}: img_size must be channels, height and width, got {shape!r}")
+
+
 def _objective(specs: dict[str, Any], place: Path) -> Objective:
     """The objective here that has the loss of the release."""
     if specs["loss"] not in _LOSSES:
@@ -114,7 +125,7 @@ def _objective(specs: dict[str, Any], place: Path) -> Objective:
     name, known = _LOSSES[specs["loss"]]
     options = {"net": "burgess", "latents": specs["latent_dim"], "learning_rate": float(specs["lr"])}
     for option, theirs in known.items():
-        if not isinstance(specs.get(theirs), int | float):
+        if isinstance(specs.get(theirs), bool) or not isinstance(specs.get(theirs), int | float):
             raise UsageError(f"{place / SPECS} has no number {theirs}, the option {option} of {name}; was it edited?")
         options[option] = specs[theirs]
     extra = {"sampling": "stratified"} if name == "beta-tcvae-sampled" else {}
