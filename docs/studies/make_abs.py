@@ -3,7 +3,7 @@
     python docs/studies/make_abs.py studies/abs          # in as many terminals as there are cores: they share the work
     python docs/studies/make_abs.py studies/abs --plan   # the commands alone
 
-An estimated six hours of one core: 1.6 of training, the rest attacks. Everything can be killed and goes on with the
+About five hours of one core: 1.5 of training, the rest attacks. Everything can be killed and goes on with the
 same command. The folders `digits`, `clothes` and `ablations` then have the reports.
 """
 
