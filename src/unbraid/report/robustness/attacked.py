@@ -80,7 +80,9 @@ def attack_page(
     found = {norm: {one.name: one.distances(norm) for one in models} for norm in norms}
     bounded = [one for one in models if one.bounds is not None]
     if bounded:
-        table_of_bounds = data_table(BOUND_COLUMNS, [_bound_row(one) for one in bounded], "Lower bounds")
+        table_of_bounds = data_table(
+            BOUND_COLUMNS, [row for one in bounded for row in _bound_rows(one)], "Lower bounds"
+        )
         parts.append(section("How far at least", figure(captions.BOUNDED, table_of_bounds), short="Bounds"))
     drawn = [charts.distance_curves(found[norm], norm, seed) for norm in norms]
     parts.append(section("Accuracy over distance", curves(captions.BANDS, [m.name for m in models], drawn)))
@@ -141,16 +143,25 @@ def _panels(
     return found
 
 
-def _bound_row(one: Attacked) -> list[str | float]:
-    """Means of the bounds in l2, the median in linf, and how many images were fooled within them."""
+def _bound_rows(one: Attacked) -> list[list[str | float]]:
+    """Means of the bounds in l2, the median in linf, and how many images were fooled within them.
+
+    Of models that see thresholded images, the bounds of these in another row.
+    """
     known = one.bounds
     assert known is not None
     within = 0
     for norm, column in (("l2", "coupled"), ("linf", "linf")):
         if norm in set(one.blocks["norm"]):
             within += fooled_within(one.distances(norm), known.sort("image")[column])
-    numbers = [float(known[name].mean()) for name in ("l2", "coupled")]  # type: ignore[arg-type]
-    return [one.name, *numbers, float(np.median(known["linf"])), len(known), within]
+
+    def means(prefix: str = "") -> list[float]:
+        return [float(known[prefix + name].mean()) for name in ("l2", "coupled")]  # type: ignore[arg-type]
+
+    rows: list[list[str | float]] = [[one.name, *means(), float(np.median(known["linf"])), len(known), within]]
+    if "seen_l2" in known.columns:
+        rows.append([f"{one.name}, of thresholded images", *means("seen_"), "", len(known), ""])
+    return rows
 
 
 def _reach(found: Mapping[str, np.ndarray]) -> float:
