@@ -67,7 +67,7 @@ SHARED = [
         "attack",
         "mnist-abs",
         *ABLATIONS,
-        *"--norms l2 --budget study --data mnist:split=test --out ../ablations".split(),
+        *"--norms l2 --budget study --distal 0 --data mnist:split=test --out ../ablations".split(),
     ],
 ]
 """Attacks that several processes may carry out at once."""
