@@ -116,3 +116,12 @@ def test_the_words_about_digits_are_true():
     assert [round(bounds["Binary ABS"][name].mean(), 3) for name in ("seen_l2", "seen_coupled", "l2")] == [
         0.439, 0.766, 0.009
     ]  # fmt: skip
+
+
+def test_the_words_about_the_likelihood_are_true():
+    _, tables = read("ablations")
+    found = nearest(tables["distances"], "abs-bernoulli", "l2")
+    assert [f"{float(end):.2f}" for end in (np.median(found), *median_interval(found))] == ["0.66", "0.57", "0.79"]
+    assert (found > BOUNDS["l2"]).mean() == pytest.approx(0.04)
+    assert (found > 0).sum() == 99
+    assert round(float(np.median(nearest(tables["distances"], "mnist-abs", "l2"))), 2) == 2.10
