@@ -1,6 +1,7 @@
 """Runs every command of an installed package once; tests/test_wheel.py starts it with the Python that has it."""
 
 import io
+import json
 import sys
 from collections.abc import Iterator
 from contextlib import redirect_stdout
@@ -22,6 +23,7 @@ list trackers
 list penalties
 zoo list
 zoo get sprites-beta --out got
+zoo read given --data sprites32 --out read
 data list
 data show blobs16 --out data.png
 data get blobs16
@@ -108,6 +110,10 @@ class Mine(Tracker):
     def start(self, folder, record, before):
         return "mine"
 """
+RELEASED = {
+    "model_type": "Burgess", "loss": "betaH", "betaH_B": 4, "rec_dist": "bernoulli", "img_size": [1, 32, 32],
+    "latent_dim": 10, "batch_size": 64, "epochs": 30, "lr": 0.0005, "seed": 0, "reg_anneal": 0,
+}  # fmt: skip
 BENCH = """data = "mini-sprites"
 splits = ["random", "extrapolation"]
 steps = 5
@@ -141,6 +147,7 @@ def run(line: str) -> str:
 
 if __name__ == "__main__":
     import unbraid
+    from released_vae import released
     from unbraid.cli.app import commands
 
     assert Path(unbraid.__file__).is_relative_to(sys.prefix), f"not the installed package: {unbraid.__file__}"
@@ -150,6 +157,9 @@ if __name__ == "__main__":
     Path("study.toml").write_text(STUDY)
     Path("bench.toml").write_text(BENCH)
     Path("tracker.py").write_text(TRACKER)
+    Path("given").mkdir()
+    Path("given/specs.json").write_text(json.dumps(RELEASED))
+    released(Path("given"), 32)
     for line in lines:
         print("$ unbraid", line, flush=True)
         run(line)
