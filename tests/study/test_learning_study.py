@@ -64,7 +64,7 @@ def test_a_study_that_does_not_watch_has_the_record_it_always_had():
 
 def test_pilots_watch_on_the_data_of_the_small_study():
     small = read_study("small")
-    for name in ("pilot", "pilot-objectives"):
+    for name in ("pilot", "pilot-objectives", "pilot-strengths"):
         pilot = read_study(name)
         assert pilot.data == small.data
         assert pilot.watch > 0

@@ -40,14 +40,13 @@ def study_run(
     runs failed.
 
     Args:
-        study: A study file (TOML), or a preset: smoke (a minute), small (about eight hours; by blocks, such as
-            --index 0:15, a quarter of an hour to an hour each), pilot and pilot-objectives (learning curves to judge
-            its settings by: an hour of one core each), paper (12,600 runs), slow and slow-search (methods on pairs
-            at published strengths, and the search for their own: an estimated six and three hours), slow-paper (the
-            published comparison of them),
-            slow-control (natural against permuted transitions, an hour), noise, noise-sigmas and noise-fashion
-            (training with noise: 80, 25 and 25 minutes of one core), invariance, invariance-fashion and
-            invariance-spheres (what bijective classifiers ignore: 60, 45 and 30 minutes).
+        study: A study file (TOML), or a preset: smoke (a minute), small (about eight hours; by blocks, such as --index
+            0:15, a quarter of an hour to an hour each), pilot, pilot-objectives and pilot-strengths (learning curves to
+            judge its settings by: an hour of one core each), paper (12,600 runs), slow and slow-search (methods on
+            pairs at published strengths, and the search for their own: an estimated six and three hours), slow-paper
+            (the published comparison of them), slow-control (natural against permuted transitions, an hour), noise,
+            noise-sigmas and noise-fashion (training with noise: 80, 25 and 25 minutes of one core), invariance,
+            invariance-fashion and invariance-spheres (what bijective classifiers ignore: 60, 45 and 30 minutes).
         out: Folder of the study.
         workers: Runs at a time, one thread each (otherwise one per core).
         engine: process for this machine, ray for a cluster.

@@ -62,6 +62,26 @@ reference_size = 64
 [measures.summary]
 """
 
+PILOT_STRENGTHS = f"""\
+# Which network and strength finds all factors, and which one a latent each? An hour of one core.
+name = "pilot-strengths"
+{_DATA}seeds = 1
+steps = 20000
+net = ["light", "conv"]
+watch = 1000
+
+[objectives.beta-vae]
+beta = [1, 4, 16]
+[objectives.beta-tcvae]
+beta = [6]
+
+[options]
+learning_rate = 2e-3
+reference_size = 64
+
+[measures.summary]
+"""
+
 SMALL = f"""\
 # Evenings on two cores, by blocks: the six objectives on two data sets of 32x32 images, weak, medium and strong.
 name = "small"
@@ -109,5 +129,10 @@ batches = 200
 [measures.udr]
 """
 
-SMALL_PRESETS = {"small": SMALL, "pilot": PILOT, "pilot-objectives": PILOT_OBJECTIVES}
+SMALL_PRESETS = {
+    "small": SMALL,
+    "pilot": PILOT,
+    "pilot-objectives": PILOT_OBJECTIVES,
+    "pilot-strengths": PILOT_STRENGTHS,
+}
 """Study files by name."""
