@@ -2,6 +2,7 @@
 
     python docs/studies/make_abs.py studies/abs          # in as many terminals as there are cores: they share the work
     python docs/studies/make_abs.py studies/abs --plan   # the commands alone
+    python docs/studies/make_abs.py studies/abs --parts clothes latents   # some of it
 
 About five hours of one core: 1.5 of training, the rest attacks. Everything can be killed and goes on with the
 same command. The folders `digits`, `clothes` and `ablations` then have the reports.
@@ -54,40 +55,49 @@ def attacks(data: str, out: str) -> list[str]:
 
 
 ABLATIONS = {"abs-bernoulli": ["--likelihood", "bernoulli"], "abs-32": ["--latents", "32"]}
-TASKS: list[tuple[str, list[list[str]]]] = [
-    *((name, [["train", *one] for one in commands]) for name, commands in trainings("mnist")),
-    *((name, [["train", "abs", "--data", "mnist", *ABS, *o, "--out", name]]) for name, o in ABLATIONS.items()),
-    *((name, [["train", *one] for one in commands]) for name, commands in trainings("fashion-mnist")),
-]
-SHARED = [
-    attacks("mnist", "digits"),
-    attacks("fashion-mnist", "clothes"),
-    [
-        "robustness",
-        "attack",
-        "mnist-abs",
-        *ABLATIONS,
-        *"--norms l2 --budget study --distal 0 --data mnist:split=test --out ../ablations".split(),
-    ],
-]
-"""Attacks that several processes may carry out at once."""
+
+
+def ablation(*names: str, out: str) -> list[str]:
+    """Some of them in L2, which is the norm that ABS is made for."""
+    told = ["--norms", "l2", "--budget", "study", "--distal", "0", "--images", str(IMAGES)]
+    return ["robustness", "attack", *names, *told, "--data", "mnist:split=test", "--out", f"../{out}"]
+
+
+def _ablated(name: str) -> tuple[str, list[list[str]]]:
+    return name, [["abs", "--data", "mnist", *ABS, *ABLATIONS[name], "--out", name]]
+
+
+Task = tuple[str, list[list[str]]]
+PARTS: dict[str, tuple[list[Task], list[str]]] = {
+    "digits": (list(trainings("mnist")), attacks("mnist", "digits")),
+    "clothes": (list(trainings("fashion-mnist")), attacks("fashion-mnist", "clothes")),
+    "ablations": (
+        [*list(trainings("mnist"))[:1], _ablated("abs-bernoulli")],
+        ablation("mnist-abs", "abs-bernoulli", out="ablations"),
+    ),
+    "latents": ([_ablated("abs-32")], ablation("abs-32", out="latents")),
+}
+"""By name the runs to train, and the attacks on them, which several processes may carry out at once."""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--plan", action="store_true", help="print the commands, do nothing")
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS), help="some of it, in this order")
     asked = parser.parse_args()
+    tasks = dict(task for part in asked.parts for task in PARTS[part][0])
+    shared = [PARTS[part][1] for part in asked.parts]
     if asked.plan:
-        for command in [one for _, commands in TASKS for one in commands] + SHARED:
+        for command in [["train", *one] for commands in tasks.values() for one in commands] + shared:
             print("unbraid", *command)
         return
     runs = asked.folder / "runs"
     runs.mkdir(parents=True, exist_ok=True)
-    while not all(_done(runs, name) for name, _ in TASKS):
-        if not any(_take(runs, name, commands) for name, commands in TASKS if not _done(runs, name)):
+    while not all(_done(runs, name) for name in tasks):
+        if not any(_take(runs, name, commands) for name, commands in tasks.items() if not _done(runs, name)):
             time.sleep(10)  # others are at what is left
-    for command in SHARED:
+    for command in shared:
         _run(command, runs)
 
 
@@ -104,7 +114,7 @@ def _take(runs: Path, name: str, commands: list[list[str]]) -> bool:
             return False
         if not _done(runs, name):
             for command in commands:
-                _run([*command, "--progress", "lines"], runs)
+                _run(["train", *command, "--progress", "lines"], runs)
             (runs / f"{name}.done").touch()
     return True
 
