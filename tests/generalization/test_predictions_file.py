@@ -178,9 +178,9 @@ def test_what_is_no_such_file_is_refused(tmp_path, answers):
 
 def test_a_few_bytes_that_stand_for_very_many_cells_are_not_unpacked(tmp_path):
     pyarrow.parquet.write_table(pyarrow.table({"a": np.zeros(1 << 20, np.int8)}), tmp_path / "many.parquet")
-    import unbraid.reading
+    import unbraid.reading.stored
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(unbraid.reading, "CELLS", 1 << 19)
+        patch.setattr(unbraid.reading.stored, "CELLS", 1 << 19)
         with pytest.raises(UsageError, match=r"promises 1,048,576 rows"):
             read_predictions(tmp_path / "many.parquet")
