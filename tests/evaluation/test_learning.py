@@ -13,6 +13,7 @@ from unbraid.objectives import make
 from unbraid.training import Moment, train
 
 OPTIONS = {"batch_size": 16, "progress": "none", "checkpoint_seconds": 1e9}
+KINDS = ["categorical", "ordinal"]
 NAMES = ["step", "seconds", "r2", "r2_x", "r2_y", "mig", "active"]
 
 
@@ -87,3 +88,24 @@ def test_without_factors_or_a_curve_there_is_an_answer(dots, tmp_path):
     with pytest.raises(UsageError, match="has no learning curve; train with --watch learning"):
         learning_curve(run)
     assert isinstance(run.evaluations(), pl.DataFrame)
+
+
+def test_curves_tell_how_often_a_category_is_named():
+    # Images of one grey level per class: the code is the level, so each class is known; the order of levels is not x.
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 3, 400)
+    images = np.broadcast_to((80 * labels)[:, None, None, None], (400, 8, 8, 1)).astype(np.uint8)
+    data = from_arrays(images, factors=np.column_stack([labels, rng.integers(0, 4, 400)]), kinds=KINDS)
+
+    class Level:
+        name = "level"
+
+        def encode(self, model, images):
+            return images.mean((1, 2, 3))[:, None]
+
+    import torch
+
+    found = learning_hook(data, images=300).call(Moment(1, Level(), None, torch.device("cpu")))
+    category, order = (f"accuracy_{name}" for name in data.factor_names)
+    assert found[category] == 1
+    assert order not in found

@@ -262,6 +262,23 @@ def test_r2_by_neighbours_equals_scikit_learn_and_follows_a_curve_that_no_line_d
     assert float(r2(folded, factors[:, :1], reader="neighbours")) > 0.95 > 0.2 > float(r2(folded, factors[:, :1]))
 
 
+def test_accuracy_of_neighbours_is_the_vote_of_scikit_learn_for_categories_alone():
+    factors = draws((3, 4), 900)
+    codes = factors[:, :1] + 0.7 * np.random.default_rng(2).normal(size=(900, 2))
+    score = r2(
+        codes[300:],
+        factors[300:],
+        test=(codes[:300], factors[:300]),
+        kinds=["categorical", "ordinal"],
+        reader="neighbours",
+    )
+    vote = KNeighborsClassifier(10).fit(codes[300:], factors[300:, 0])
+    accuracy = score.parts["accuracy"]
+    assert accuracy[0] == pytest.approx(vote.score(codes[:300], factors[:300, 0]), abs=0.02)  # ties aside
+    assert 0.4 < accuracy[0] < 0.9
+    assert np.isnan(accuracy[1])
+
+
 def test_r2_by_neighbours_of_nothing_loses_the_variance_of_a_mean_of_ten():
     noise = np.random.default_rng(0).normal(size=(20_000, 2))
     assert float(r2(noise, draws((9,), 20_000), reader="neighbours")) == pytest.approx(-0.1, abs=0.02)

@@ -23,10 +23,11 @@ MILLISECONDS = "milliseconds"
 """The name of a row's CPU time per step."""
 
 
-def learning_hook(data: ImageDataset, *, every: int = 500, images: int = 3000, seed: int = 0) -> Hook:
+def learning_hook(data: ImageDataset, *, every: int = 500, images: int = 6000, seed: int = 0) -> Hook:
     """Record during training what the codes know of each factor, into ``evaluations.csv``.
 
-    ``r2_FACTOR`` is the share of a factor's variance that the ten nearest codes tell (``r2`` their mean), ``mig`` the
+    ``r2_FACTOR`` is the share of a factor's variance that the ten nearest codes tell (``r2`` their mean), of a
+    categorical factor that of its indicators; ``accuracy_FACTOR`` is how often they name its value. ``mig`` is the
     mutual information gap, ``active`` the number of latents with more than 0.01 nats, ``milliseconds`` the CPU time of
     this process per step since the last row, what is measured here left out. A third of the images is held out.
     """
@@ -47,6 +48,8 @@ def learning_hook(data: ImageDataset, *, every: int = 500, images: int = 3000, s
         known = r2(codes, factors, kinds=data.factor_kinds, reader="neighbours", seed=seed)
         found = {"r2": float(known)}
         found |= dict(zip((f"r2_{name}" for name in data.factor_names), known.parts["per_factor"], strict=True))
+        named = zip(data.factor_names, known.parts["accuracy"], strict=True)
+        found |= {f"accuracy_{name}": share for name, share in named if not np.isnan(share)}
         if data.factor_sizes is not None:
             found["mig"] = float(mig(codes, factors))
         if kl is not None:

@@ -36,18 +36,19 @@ def r2(
     slightly less, and a bad fit to few samples can be far below 0. A code that holds these columns reaches 1.
 
     ``reader="neighbours"`` guesses the mean of the ten nearest codes instead, in the codes' own units, and so also sees
-    what a code says along a curve; of codes that say nothing it gives about -0.1.
+    what a code says along a curve; of codes that say nothing it gives about -0.1. ``parts["accuracy"]`` is how often
+    the largest guessed indicator of a categorical factor is the right one, and NaN for other factors.
     """
     if reader not in get_args(Reader):
         raise unknown_name("reader", str(reader), get_args(Reader))
     known = check_kinds(kinds, check_arrays(codes, factors, measured=True)[1])
     train, held_out = split(codes, factors, test=test, seed=seed, measured=True)
-    per_factor = _explained(train, held_out, known, _linear if reader == "linear" else _neighbours)
+    per_factor, accuracy = _explained(train, held_out, known, _linear if reader == "linear" else _neighbours)
     return Score(
         "r2",
         float(per_factor.mean()),
         1.0,
-        {"per_factor": per_factor},
+        {"per_factor": per_factor, "accuracy": accuracy},
         {
             "estimator": "least squares" if reader == "linear" else f"{NEIGHBOURS} nearest neighbours",
             "kinds": list(known) if kinds is not None else None,
@@ -60,19 +61,29 @@ def r2(
 
 def _explained(
     train: Sample, test: Sample, kinds: Sequence[str], guess: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
-) -> np.ndarray:
+) -> tuple[np.ndarray, np.ndarray]:
+    """R² of each factor, and the accuracy of those that are categorical."""
     values = [np.unique(np.concatenate([train[1][:, k], test[1][:, k]])) for k in range(len(kinds))]
     wanted, truth = (
         [targets(part[1][:, k], kind, values[k]) for k, kind in enumerate(kinds)] for part in (train, test)
     )
-    return shares_explained(guess(train[0], np.hstack(wanted), test[0]), truth)
+    guessed = guess(train[0], np.hstack(wanted), test[0])
+    accuracy = np.full(len(kinds), np.nan)
+    for k, (kind, columns) in enumerate(zip(kinds, _apart(guessed, truth), strict=True)):
+        if kind == "categorical":
+            accuracy[k] = (columns.argmax(axis=1) == truth[k].argmax(axis=1)).mean()
+    return shares_explained(guessed, truth), accuracy
+
+
+def _apart(guessed: np.ndarray, truth: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """The columns of each target of those that stand side by side."""
+    return np.split(guessed, np.cumsum([columns.shape[1] for columns in truth])[:-1], axis=1)
 
 
 def shares_explained(guessed: np.ndarray, truth: Sequence[np.ndarray]) -> np.ndarray:
     """R² of each target, which may have several columns; those of all of them stand side by side in ``guessed``."""
-    ends = np.cumsum([columns.shape[1] for columns in truth])
     per_factor = np.empty(len(truth))
-    for k, (columns, predicted) in enumerate(zip(truth, np.split(guessed, ends[:-1], axis=1), strict=True)):
+    for k, (columns, predicted) in enumerate(zip(truth, _apart(guessed, truth), strict=True)):
         total = ((columns - columns.mean(axis=0)) ** 2).sum()
         per_factor[k] = 1 - ((columns - predicted) ** 2).sum() / total if total > 0 else 0.0
     return per_factor

@@ -71,9 +71,8 @@ def plot_learning(table: pl.DataFrame) -> Figure:
                 here = table.filter((pl.col("data") == name) & (pl.col("setting") == setting))
                 for _, run in here.group_by("seed", maintain_order=True):
                     handles[setting] = axis.plot(run["seconds"], run[column], lw=1.1, **look)[0]
-            factor = column.removeprefix("r2_")
-            axis.set_title(f"R², {factor}" if factor != column else "mean R²" if column == "r2" else label(column))
-            if column.startswith(("r2", "mig")):
+            axis.set_title(_title(column))
+            if column.startswith(("r2", "accuracy", "mig")):
                 axis.set_ylim(-0.12, 1.02)
             axis.grid(color=GRID)
             axis.set_xlabel("CPU seconds")
@@ -82,9 +81,16 @@ def plot_learning(table: pl.DataFrame) -> Figure:
     return figure
 
 
+def _title(column: str) -> str:
+    for start, words in {"r2_": "R²", "accuracy_": "accuracy"}.items():
+        if column.startswith(start):
+            return f"{words}, {column.removeprefix(start)}"
+    return "mean R²" if column == "r2" else label(column)
+
+
 def _known(table: pl.DataFrame) -> list[str]:
     """The columns to draw: those that are measured on these data."""
-    factors = [name for name in table.columns if name.startswith("r2_")]
+    factors = [name for name in table.columns if name.startswith(("r2_", "accuracy_"))]
     return [name for name in ("r2", *factors, "mig", "active") if name in table.columns and table[name].count()]
 
 

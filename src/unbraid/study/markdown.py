@@ -65,7 +65,7 @@ def write_markdown(
             "",
             *_head(means, _MEASURED, ".4g"),
         ]
-    other = measures_noise(table) or measures_invariance(table)
+    other = measures_noise(table) or measures_invariance(table) or curves is not None
     asked = QUESTIONS if any(answer.table is not None for answer in answers) or not other else {}
     for number, question in asked.items():
         lines += ["", f"## {number}. {question}"]
