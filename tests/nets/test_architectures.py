@@ -12,6 +12,8 @@ from unbraid.errors import UsageError
 SIZES = [(8, 8), (16, 16), (17, 17), (28, 28), (32, 32), (64, 64), (96, 96), (24, 40), (9, 31)]
 NAMES = [name for name in nets.names() if nets.get(name).__module__ not in ("unbraid.nets.registry", "page")]
 
+CONVOLUTIONAL = ("conv", "conv-bn", "light", "broadcast", "slow", "burgess")
+
 
 def generator(seed: int = 0) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
@@ -55,8 +57,7 @@ def test_conv_at_64_pixels_has_exactly_the_layers_of_the_study():
 @pytest.mark.parametrize("channels", [1, 3])
 @pytest.mark.parametrize(
     ("name", "size"),
-    [(name, size) for name in ("conv", "conv-bn", "light", "slow", "burgess", "mlp", "linear") for size in SIZES]
-    + [("fc", (17, 24))],
+    [(name, size) for name in (*CONVOLUTIONAL, "mlp", "linear") for size in SIZES] + [("fc", (17, 24))],
     ids=str,
 )
 def test_any_image_goes_in_and_comes_out_in_its_own_shape(name, size, channels):
@@ -66,7 +67,7 @@ def test_any_image_goes_in_and_comes_out_in_its_own_shape(name, size, channels):
     assert decoder(codes[:, :3]).shape == (2, channels, *size)
 
 
-@pytest.mark.parametrize("name", ["conv", "conv-bn", "light", "slow", "burgess"])
+@pytest.mark.parametrize("name", CONVOLUTIONAL)
 def test_the_largest_image_works_without_memory_on_the_meta_device(name):
     with torch.device("meta"):
         encoder, decoder = nets.build(name, (256, 256, 3), 10, heads=1)

@@ -38,6 +38,7 @@ def compute(model: bytes, values: np.ndarray) -> np.ndarray:
         ("beta-vae", {"net": "conv"}, (16, 16, 1)),
         ("beta-vae", {"net": "conv"}, (17, 28, 3)),
         ("beta-vae", {"net": "light"}, (17, 28, 3)),
+        ("beta-vae", {"net": "broadcast:width=16"}, (17, 28, 3)),
         ("slow-vae", {"net": "slow"}, (16, 16, 1)),
         ("beta-tcvae-sampled", {"net": "conv-bn"}, (16, 16, 1)),
         ("ae", {"net": "mlp:width=16"}, (9, 9, 1)),

@@ -3,6 +3,7 @@
 from unbraid.nets import bijections, predictors
 from unbraid.nets.additive import Additive, additive, block_sizes, check_additive, shuffled_blocks
 from unbraid.nets.autoencoder import Autoencoder
+from unbraid.nets.broadcast import broadcast
 from unbraid.nets.burgess import burgess
 from unbraid.nets.class_vaes import ClassVAEs
 from unbraid.nets.comparison import PairClassifier, PairComparison
@@ -97,6 +98,7 @@ __all__ = [
     "additive",
     "bijections",
     "block_sizes",
+    "broadcast",
     "build",
     "build_predictor",
     "burgess",

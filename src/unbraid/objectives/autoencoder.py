@@ -32,8 +32,8 @@ class AutoencoderObjective(Objective):
     latents: int = 10
     """Number of latent dimensions."""
     net: str = "conv"
-    """Encoder and decoder by name: conv (the study's), light, fc, mlp, slow, burgess, additive, conv-bn, or an own
-    registered pair."""
+    """Encoder and decoder by name: conv (the study's), light, broadcast, fc, mlp, slow, burgess, additive, conv-bn,
+    or an own registered pair."""
     likelihood: str = "bernoulli"
     """What the decoder's output means: bernoulli (logits) or gaussian (squared errors), with options as in
     gaussian:scale=0.1 (standard deviation of a pixel) or bernoulli:subtract_entropy=true (perfect images cost 0)."""
