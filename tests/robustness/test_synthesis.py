@@ -282,6 +282,9 @@ def test_runs_of_abs_say_what_each_class_would_draw(tmp_path):
     assert (infer(plain, images, quick=True, samples=50, iterations=5).energy == codes.energy).all()
     with pytest.raises(UsageError, match="one decoder"):
         lower_bounds(plain, images, np.zeros(3, dtype=int))
+    for ask in (infer, lambda *asked: lower_bounds(*asked, labels=[0])):
+        with pytest.raises(UsageError, match="images must be 16x16 pixels with 1 channels, which this run draws"):
+            ask(run, np.zeros((1, 8, 8, 1), np.uint8))
 
 
 def test_on_noise_no_class_is_likelier_than_another():
@@ -368,6 +371,12 @@ def test_the_nearest_neighbour_is_nearest():
         (lambda: calibrate([[1.0, 0.0]], [2]), r"labels must lie in 0\.\.1"),
         (lambda: l2_bound(np.ones((2, 1)), np.ones(3), np.ones(2)), "distances must be"),
         (lambda: l2_bound(-np.ones((2, 1)), np.ones(2), np.ones(2)), "not negative"),
+        (lambda: scaled_l2_bound(*np.ones((1, 2, 1)), [1, 1], [1, 1], [1], [[1], [1]]), r"own must be .* \[2\]"),
+        (lambda: scaled_l2_bound(*np.ones((1, 1, 1)), [1], [1], [1], [[0]]), "numbers above 0"),
+        (lambda: binary_bound([[0.0, 255.0]], [1.0]), "divide bytes by 255"),
+        (lambda: binary_bound([[0.0, 1.0]], [1.0, 2.0]), "bounds must be 1 numbers from 0"),
+        (lambda: fit_scales([[np.nan, 0.0]], [0]), "scores must be finite"),
+        (lambda: fit_scales([[1.0, 0.0]], [2]), r"labels must be whole numbers in 0\.\.1"),
         (lambda: Binarised(Summed(), threshold=0), "threshold must lie"),
         (lambda: Binarised(Summed(), scales=[1.0, -1.0]), "scales must be"),
     ],

@@ -72,6 +72,7 @@ def lower_bounds(
     if weights.shape != (made.classes,) or not (weights > 0).all() or not weights.isfinite().all():
         raise UsageError(f"scales must be {made.classes} numbers above 0, one for each class, got {scales}")
     pixels, truth = float_images(images, labels)
+    made.check(pixels)
     if int(truth.max()) >= made.classes:
         raise UsageError(f"labels must lie in 0..{made.classes - 1}, the classes of this run, got {int(truth.max())}")
     parts = [
