@@ -129,6 +129,10 @@ def test_bounds_behind_a_threshold_are_the_cheapest_flips_by_brute_force():
 def test_targets_that_cannot_be_are_refused(searching, thresholded, tmp_path):
     with pytest.raises(UsageError, match="trained by 'classifier'"):
         Target(thresholded, DATA, folder=tmp_path, variant="binarised")
+    options = {**TRAINED, "factor": "y", "net": "mlp:width=8", "steps": 1}
+    other = unbraid.train("classifier", DATA, out=tmp_path / "y", **options)
+    with pytest.raises(UsageError, match=r"substitute must be a run of the same .* 16 classes y, and .* 16 classes x;"):
+        Target(searching, DATA, folder=tmp_path, substitute=other)
     with pytest.raises(UsageError, match="unknown variant 'bnary'"):
         Target(searching, DATA, folder=tmp_path, variant="bnary")
 
