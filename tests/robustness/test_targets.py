@@ -1,5 +1,7 @@
 """What is attacked besides a run as it is: Binary ABS, the nearest neighbour, and networks that lend adversarials."""
 
+import json
+
 import numpy as np
 import polars
 import pytest
@@ -149,10 +151,17 @@ def test_the_command_attacks_all_of_them_and_tells_bounds(searching, thresholded
     said = capsys.readouterr().out
     for name in ("binary", "drawn", "drawn binarised", "nearest neighbour"):
         assert name in said
+    assert "How far at least, 3 images; valid if the search found the best latent of every class" in said
     table = polars.read_csv(tmp_path / "table.csv")
     assert set(table["attack"]) == {"fgm", "transfer", "all"}
     bounds = polars.read_parquet(tmp_path / "bounds.parquet")
     assert bounds["model"].unique(maintain_order=True).to_list() == ["drawn", "drawn binarised"]
+    assert main([*asked[:3], *more, *asked[3:], "--out", str(tmp_path), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)["bounds"]
+    assert [row["model"] for row in told] == ["drawn", "drawn binarised"]
+    own = bounds.filter(model="drawn")
+    assert told[0]["coupled"] == pytest.approx(own["coupled"].mean())
+    assert told[0]["linf"] == pytest.approx(own["linf"].median())
     page = (tmp_path / "report.html").read_text()
     assert "How far at least" in page
     assert "drawn binarised, of thresholded images" in page

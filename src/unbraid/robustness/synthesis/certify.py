@@ -19,11 +19,12 @@ from unbraid.robustness.synthesis.inference import BATCH, Generators
 if TYPE_CHECKING:
     from unbraid.training import Run
 
-__all__ = ["Bounds", "lower_bounds"]
+__all__ = ["ASSUMPTION", "Bounds", "lower_bounds"]
 
 HALVINGS = 12
 """How often an interval of lengths is halved, each time with a search for the other classes' best latents."""
 ASSUMPTION = "valid if the search found the best latent of every class within its ball; a better search lowers them"
+"""What every bound rests on."""
 
 
 @dataclass(frozen=True)

@@ -183,6 +183,8 @@ def _bounds(models: Sequence[Attack]) -> Iterator[str]:
 
 
 def _with_error(values: np.ndarray) -> str:
+    if len(values) < 2:  # one image tells nothing of the others
+        return f"{values.mean():.3f}"
     return f"{values.mean():.3f} ± {values.std(ddof=1) / np.sqrt(len(values)):.3f}"
 
 
