@@ -129,7 +129,6 @@ def searching(tmp_path_factory):
 
 def test_runs_that_search_are_attacked_by_a_short_search_and_verified_by_the_whole(searching, tmp_path, monkeypatch):
     monkeypatch.setitem(budgets.BUDGETS, "quick", {"l2": {"fgm": {"levels": 5}}})
-    monkeypatch.setitem(budgets.DRAWING, "quick", {"l2": {"latent-descent": {"step": 0.1, "steps": 20}}})
     monkeypatch.setitem(budgets.FEW, "quick", {"samples": 20, "iterations": 1, "faster": 2.0, "classes": 3})
     target = Target(searching, DATA, folder=tmp_path, images=4)
     classify, verify = target.models
