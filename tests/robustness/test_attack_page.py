@@ -168,6 +168,8 @@ def test_a_masked_model_is_told_on_the_page_and_on_the_terminal(tmp_path, capsys
     assert "warning: run, l2: the loss is flat around" in said
     assert "the loss is flat around" in (tmp_path / "masked" / "report.html").read_text()
     assert "the loss is flat around" not in (tmp_path / "plain" / "report.html").read_text()
+    assert "- Doubt about run in l2: the loss is flat around" in (tmp_path / "masked" / "report.md").read_text()
+    assert "Doubt" not in (tmp_path / "plain" / "report.md").read_text()
 
 
 def test_a_single_image_does_not_decide_how_many_classes_the_page_knows(tmp_path, monkeypatch):

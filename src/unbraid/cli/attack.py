@@ -111,7 +111,7 @@ def robustness_attack(
         seen = [found["guess"], found["label"], *(() if climbs is None else (climbs["label"],))]
         classes = examples.classes(run, int(max(column.max() for column in seen)) + 1)
         models.append(Attacked(name, found, classes, doubts, climbs, least))
-        told_of.append(Attack(name, role_of(run, variant), _about(run, variant), found, climbs, least))
+        told_of.append(Attack(name, role_of(run, variant), _about(run, variant), found, climbs, least, doubts))
         tables.append(attack_table(found, seed=seed).select(polars.lit(name).alias("model"), polars.all()))
     if bounds and all(one.bounds is None for one in models):
         notes.append("--bounds: none of the runs is an ABS run with a Gaussian likelihood, which bounds are for.")
