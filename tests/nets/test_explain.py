@@ -86,7 +86,7 @@ def test_gradients_are_those_of_the_lowest_energy():
         up = _lowest(moved.view_as(IMAGES))
         moved[:, pixel] -= 2 * step
         down = _lowest(moved.view_as(IMAGES))
-        torch.testing.assert_close(images.grad.flatten(1)[:, pixel], (up - down) / (2 * step), rtol=0, atol=5e-3)
+        torch.testing.assert_close(images.grad.flatten(1)[:, pixel], (up - down) / (2 * step), rtol=0, atol=1e-5)
 
 
 def _lowest(images):

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import torch
 from torch import nn
+from torch.nn import functional as F
 
 SHAPE = (1, 4, 4)
 
@@ -85,6 +86,18 @@ class Constant(nn.Module):
 
     def infer(self, images):
         return SimpleNamespace(reconstruction=torch.zeros(len(images), 3, *images.shape[1:], dtype=images.dtype))
+
+
+class AtLeast(nn.Module):
+    """Names class 1 of images with at least k bright pixels."""
+
+    def __init__(self, k):
+        super().__init__()
+        self.k = k
+
+    def forward(self, images):
+        bright = (images >= 0.5).flatten(1).sum(1)
+        return F.one_hot((bright >= self.k).long(), 2).double()
 
 
 def prototypes(classes=2, spread=0.25, *, rng):

@@ -73,6 +73,8 @@ BAD_INPUTS = [
     (IMAGES, LABELS + 7, "scores of 2 classes, and there is a class [78]"),
     (IMAGES[:0], LABELS[:0], "images is empty"),
     (IMAGES, None, "give labels"),
+    (np.zeros((4, 4, 4, 1), np.int64), LABELS, r"or floats \[n, channels, height, width\] in \[0, 1\], got int64"),
+    (["a", "b"], LABELS, "images must be uint8"),
 ]
 
 
@@ -112,7 +114,8 @@ def test_where_no_gradient_flows_attacks_along_it_say_what_to_do(name):
         ("pgd", {"steps": 0}, "steps must be at least 1"),
         ("pgd", {"restarts": 0}, "restarts must be at least 1"),
         ("pgd", {"target": 2}, "there is a class 2"),
-        ("pgd", {"threshold": 2.0}, "threshold must lie between 0 and 1"),
+        ("pgd", {"target": -1}, "target must be 4 whole numbers from 0"),
+        ("pgd", {"target": [0, 1]}, "target must be 4 whole numbers from 0"),
         ("pgd", {"step_size": 0.0}, "step_size must be a number above 0"),
         ("fgm", {"levels": 0}, "levels must be at least 1"),
         ("bim", {"steps": 0}, "steps must be at least 1"),
@@ -136,12 +139,25 @@ def test_where_no_gradient_flows_attacks_along_it_say_what_to_do(name):
         ("latent-descent", {"step": 0.0}, "step must lie between 0 and 1"),
         ("latent-descent", {"binary": 1.0}, "binary must lie between 0 and 1"),
         ("transfer", {"substitute": lambda images: images}, "is a function on arrays, which has none"),
+        ("transfer", {"substitute": prototypes(3, rng=RNG)}, "gives 3 numbers of an image, Prototypes 2; train it on"),
         ("fgm-estimated", {"h": (2.0,)}, "h must lie between 0 and 1"),
     ],
 )
 def test_options_that_cannot_be_meant_are_told(name, asked, message):
     with pytest.raises(UsageError, match=message):
         attacks.get(name)(TWO, IMAGES, LABELS, **asked)
+
+
+def test_a_threshold_is_looked_at_before_the_model_is_asked():
+    model = Counted(TWO.forward)
+    with pytest.raises(UsageError, match="threshold must lie between 0 and 1"):
+        attacks.pgd(model, IMAGES, LABELS, threshold=2.0)
+    assert model.asked == 0
+
+
+def test_refinement_takes_images_and_adversarials_of_one_shape():
+    with pytest.raises(UsageError, match=r"adversarials must be like the images \[4, 1, 4, 4\], got \[2, 1, 4, 4\]"):
+        attacks.refined(IMAGES, IMAGES[:2])
 
 
 def test_goals_that_are_no_classes_are_left_to_attacks_that_can():
@@ -160,3 +176,5 @@ def test_goals_that_are_no_classes_are_left_to_attacks_that_can():
             attacks.get(name)(Ball(), IMAGES, goal=Bright())
     with pytest.raises(UsageError, match="or a goal instead of them"):
         attacks.fmn(Ball(), IMAGES, LABELS, goal=Bright())
+    with pytest.raises(UsageError, match="a target, a class to be named, or a goal, not both"):
+        attacks.fmn(Ball(), IMAGES, goal=Bright(), target=1)

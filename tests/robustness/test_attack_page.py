@@ -129,7 +129,6 @@ def searching(tmp_path_factory):
 
 def test_runs_that_search_are_attacked_by_a_short_search_and_verified_by_the_whole(searching, tmp_path, monkeypatch):
     monkeypatch.setitem(budgets.BUDGETS, "quick", {"l2": {"fgm": {"levels": 5}}})
-    monkeypatch.setitem(budgets.DRAWING, "quick", {"l2": {"latent-descent": {"step": 0.1, "steps": 20}}})
     monkeypatch.setitem(budgets.FEW, "quick", {"samples": 20, "iterations": 1, "faster": 2.0, "classes": 3})
     target = Target(searching, DATA, folder=tmp_path, images=4)
     classify, verify = target.models
@@ -169,6 +168,8 @@ def test_a_masked_model_is_told_on_the_page_and_on_the_terminal(tmp_path, capsys
     assert "warning: run, l2: the loss is flat around" in said
     assert "the loss is flat around" in (tmp_path / "masked" / "report.html").read_text()
     assert "the loss is flat around" not in (tmp_path / "plain" / "report.html").read_text()
+    assert "- Doubt about run in l2: the loss is flat around" in (tmp_path / "masked" / "report.md").read_text()
+    assert "Doubt" not in (tmp_path / "plain" / "report.md").read_text()
 
 
 def test_a_single_image_does_not_decide_how_many_classes_the_page_knows(tmp_path, monkeypatch):

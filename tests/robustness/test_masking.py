@@ -112,6 +112,15 @@ class _Times(nn.Module):
         return self.factor * scores
 
 
+def test_classes_that_there_are_not_and_scores_that_are_no_numbers_are_no_doubts_but_errors():
+    images, plain = grey(3, rng=np.random.default_rng(3)), prototypes(2, rng=np.random.default_rng(4))
+    labels = plain(images).argmax(1)
+    with pytest.raises(UsageError, match="scores of 2 classes, and there is a class"):
+        check_masking(plain, images, labels + 2, "l2")
+    with pytest.raises(UsageError, match="no numbers"):
+        check_masking(nn.Sequential(plain, _Times(np.nan)), images, labels, "l2")
+
+
 def test_masking_needs_gradients():
     with pytest.raises(UsageError, match="function on arrays"):
         check_masking(lambda images: np.zeros((len(images), 2)), torch.rand(2, 1, 4, 4), [0, 1])

@@ -1,22 +1,22 @@
-"""Analysis by synthesis: posteriors, bounds, thresholds and neighbours against what is known."""
+"""Analysis by synthesis: posteriors, thresholds and neighbours against what is known."""
 
 import numpy as np
 import pytest
 import torch
+from synthesis_toys import LinearGenerators, LinearSynthesis
 from torch import nn
 
 import dots  # noqa: F401 (registers the data set)
 import unbraid
 from unbraid.data import load
 from unbraid.errors import UsageError, UsageWarning
-from unbraid.nets import ClassVAEs, Search, explain, load_released_abs
+from unbraid.nets import ClassVAEs, Search, load_released_abs
 from unbraid.objectives import Inputs
 from unbraid.robustness import attacks
 from unbraid.robustness.synthesis import (
     PUBLISHED,
     Binarised,
     Calibration,
-    Generators,
     NearestNeighbour,
     SearchClassifier,
     binary_bound,
@@ -27,7 +27,6 @@ from unbraid.robustness.synthesis import (
     lower_bounds,
     posterior,
     scaled_l2_bound,
-    spread_misfit,
 )
 
 RNG = np.random.default_rng(0)
@@ -87,151 +86,6 @@ def test_scores_far_from_zero_are_calibrated_or_refused():
             calibrate(scores + beyond, labels)
 
 
-def test_the_bound_is_where_the_two_energies_meet():
-    # d = 5, R = 2, K = 3: (25 - 4 - 3) / (2 * 7) = 18 / 14; there (2 + e)^2 + 3 = (5 - e)^2 = 13.796.
-    found = l2_bound(np.array([[5.0]]), np.array([2.0]), np.array([3.0]))[0]
-    assert found == pytest.approx(18 / 14)
-    assert (2 + found) ** 2 + 3 == pytest.approx((5 - found) ** 2) == pytest.approx(13.796, abs=1e-3)
-    ones = np.ones((1, 1))
-    scaled = scaled_l2_bound(np.array([[5.0]]), np.array([2.0]), np.array([3.0]), ones[0], ones)
-    assert scaled[0] == pytest.approx(18 / 14, abs=1e-9)
-    assert l2_bound(np.array([[2.0, 9.0]]), np.array([2.0]), np.array([1.0]))[0] == 0  # the nearest class decides
-    # 1.5 ((2 + e)^2 + 3) = (5 - e)^2: 0.5 e^2 + 16 e - 14.5 = 0, e = -16 + sqrt(256 + 29)
-    heavier = scaled_l2_bound(np.array([[5.0]]), np.array([2.0]), np.array([3.0]), np.array([1.5]), ones)
-    assert heavier[0] == pytest.approx(-16 + np.sqrt(285), abs=1e-9)
-
-
-def test_a_thresholded_image_moves_by_its_cheapest_pixels():
-    images = np.array([[0.0, 0.4, 0.45, 1.0]])
-    # A bound of 1.2 needs ceil(1.44) = 2 flips: the pixels at 0.05 and 0.1 from the threshold.
-    assert binary_bound(images, np.array([1.2]))[0] == pytest.approx(np.hypot(0.05, 0.1))
-    assert binary_bound(images, np.array([1.0]))[0] == pytest.approx(0.05)
-    assert binary_bound(images, np.array([0.0]))[0] == 0
-
-
-def test_squares_spread_as_far_as_pixels_can_move():
-    most, least = spread_misfit(np.array([0.3, -0.1]), 0.2)
-    assert (most, least) == (pytest.approx(0.25 + 0.09), pytest.approx(0.01))
-
-
-class LinearGenerators(Generators):
-    """Decoders ``W_c z + b_c`` in place of trained ones."""
-
-    def __init__(self, classes=3, latents=2, seed=0):
-        noise = torch.Generator().manual_seed(seed)
-        self.weights = 0.15 * torch.randn(classes, 9, latents, generator=noise)
-        self.shifts = torch.rand(classes, 9, generator=noise)
-        self.classes, self.latents, self.device, self.model = classes, latents, torch.device("cpu"), nn.Linear(1, 1)
-        self.search = Search(samples=300, iterations=80, rate=0.1)
-
-    def decode(self, codes):
-        return (torch.einsum("cpl,ncl->ncp", self.weights, codes) + self.shifts).view(-1, self.classes, 1, 3, 3)
-
-    def energies(self, flat):
-        """Exactly the lowest energies: z = (W'W + I / 2)^-1 W'(x - b)."""
-        apart = flat[:, None] - self.shifts
-        inner = torch.einsum("cpl,cpm->clm", self.weights, self.weights) + 0.5 * torch.eye(self.latents)
-        codes = torch.linalg.solve(inner, torch.einsum("cpl,ncp->ncl", self.weights, apart)[..., None])[..., 0]
-        left = apart - torch.einsum("cpl,ncl->ncp", self.weights, codes)
-        return left.square().sum(-1) + 0.5 * codes.square().sum(-1)
-
-
-@pytest.fixture(scope="module")
-def bounded():
-    made = LinearGenerators()
-    noise = torch.Generator().manual_seed(5)
-    truth = torch.arange(12) % 3
-    images = (made.shifts[truth] + 0.05 * torch.randn(12, 9, generator=noise)).clamp(0, 1).view(12, 1, 3, 3)
-    found = lower_bounds(None, images, truth, coupled=True, linf=True, generators=made)
-    return made, images.flatten(1), truth, found
-
-
-def test_no_change_within_a_bound_changes_the_decision(bounded):
-    made, flat, truth, found = bounded
-    assert found.right.all()
-    assert (found.l2 > 0).any()
-    attacked = attacks.latent_descent(LinearSynthesis(made), flat.view(-1, 1, 3, 3), truth, step=0.1, steps=100)
-    assert attacked.success.all()
-    assert (np.asarray(attacked.distances) >= found.coupled).all()
-    noise = torch.Generator().manual_seed(9)
-    for row in range(len(flat)):
-        ways = torch.randn(1000, 9, generator=noise)
-        worst = [made.shifts[c] - flat[row] for c in range(3)]
-        ways = torch.cat([ways, torch.stack(worst)])
-        unit = ways / ways.norm(dim=1, keepdim=True)
-        for bound, step in ((found.l2, unit), (found.coupled, unit), (found.linf, ways.sign())):
-            moved = flat[row] + 0.999 * float(bound[row]) * step
-            assert (made.energies(moved).argmin(1) == truth[row]).all()
-
-
-def test_no_smaller_change_of_linf_than_the_bound_is_found_by_brute_force(bounded):
-    made, flat, truth, found = bounded
-    assert found.linf is not None
-    signs = torch.cartesian_prod(*[torch.tensor([-1.0, 0.0, 1.0])] * 9)  # all 19,683 ways to move 9 pixels or not
-    sizes = torch.linspace(0.02, 0.6, 30)
-    for row, bound in enumerate(found.linf):
-        guesses = [made.energies(flat[row] + size * signs).argmin(1) for size in (*sizes, 0.999 * float(bound))]
-        fooled = [bool((guess != truth[row]).any()) for guess in guesses]
-        assert not fooled.pop()
-        nearest = float(sizes[fooled.index(True)])  # each image falls at one of the sizes
-        assert bound <= nearest
-        assert nearest < 4 * bound + 0.02, "a bound far below what can be reached would pass whatever it is"
-
-
-def test_counting_the_divergence_of_others_gives_more(bounded):
-    *_, found = bounded
-    assert (found.coupled >= found.l2 - 1e-3).all()
-    assert found.coupled.mean() > found.l2.mean()
-    assert (found.linf <= found.coupled + 1e-3).all()  # a change of Linf e has an L2 of e or more
-    assert "valid if the search found" in str(found)
-
-
-def test_no_change_within_a_bound_of_scaled_classes_changes_the_decision(bounded):
-    made, flat, truth, plain = bounded
-    scales = torch.tensor([1.0, 1.3, 0.8])
-    images = flat.view(-1, 1, 3, 3)
-    found = lower_bounds(None, images, truth, coupled=True, linf=True, scales=scales, generators=made)
-    same = lower_bounds(None, images, truth, coupled=False, scales=[2.0, 2.0, 2.0], generators=made)
-    np.testing.assert_allclose(same.l2, plain.l2, atol=1e-6)  # what multiplies all classes changes nothing
-    own = (scales * made.energies(flat)).argmin(1) == truth
-    assert (found.right == own.numpy()).all()
-    assert 0 < (found.l2 > 0).sum() < len(flat) or (found.l2 != plain.l2).any()
-    assert (found.coupled >= found.l2 - 1e-3).all()
-    noise = torch.Generator().manual_seed(4)
-    for row in range(len(flat)):
-        ways = torch.cat([torch.randn(1000, 9, generator=noise), made.shifts - flat[row]])
-        unit = ways / ways.norm(dim=1, keepdim=True)
-        for bound, step in ((found.l2, unit), (found.coupled, unit), (found.linf, ways.sign())):
-            if bound[row] > 0:
-                moved = flat[row] + 0.999 * float(bound[row]) * step
-                assert ((scales * made.energies(moved)).argmin(1) == truth[row]).all()
-    with pytest.raises(UsageError, match="scales must be 3 numbers"):
-        lower_bounds(None, images, truth, scales=[1.0, 2.0], generators=made)
-
-
-def test_wrong_classes_have_no_bound(bounded):
-    made, flat, truth, _ = bounded
-    found = lower_bounds(None, flat.view(-1, 1, 3, 3)[:3], (truth[:3] + 1) % 3, coupled=False, generators=made)
-    assert (found.l2 == 0).all()
-    assert found.coupled is None
-    with pytest.raises(UsageError, match=r"labels must lie in 0\.\.2"):
-        lower_bounds(None, flat.view(-1, 1, 3, 3)[:1], torch.tensor([3]), generators=made)
-
-
-class LinearSynthesis(nn.Module):
-    """Analysis by synthesis with linear generators, two unless given, as attacks see it."""
-
-    def __init__(self, made=None):
-        super().__init__()
-        self.made = made or LinearGenerators(classes=2, seed=3)
-
-    def infer(self, images):
-        return explain(self.made.decode, images, self.made.known, self.made.search)
-
-    def forward(self, images):
-        return -self.infer(images).energy
-
-
 def test_latent_descent_ends_on_the_boundary_of_its_last_line():
     net = LinearSynthesis()
     images = (0.8 * net.made.shifts + 0.1).view(2, 1, 3, 3)
@@ -282,6 +136,9 @@ def test_runs_of_abs_say_what_each_class_would_draw(tmp_path):
     assert (infer(plain, images, quick=True, samples=50, iterations=5).energy == codes.energy).all()
     with pytest.raises(UsageError, match="one decoder"):
         lower_bounds(plain, images, np.zeros(3, dtype=int))
+    for ask in (infer, lambda *asked: lower_bounds(*asked, labels=[0])):
+        with pytest.raises(UsageError, match="images must be 16x16 pixels with 1 channels, which this run draws"):
+            ask(run, np.zeros((1, 8, 8, 1), np.uint8))
 
 
 def test_on_noise_no_class_is_likelier_than_another():
@@ -368,6 +225,12 @@ def test_the_nearest_neighbour_is_nearest():
         (lambda: calibrate([[1.0, 0.0]], [2]), r"labels must lie in 0\.\.1"),
         (lambda: l2_bound(np.ones((2, 1)), np.ones(3), np.ones(2)), "distances must be"),
         (lambda: l2_bound(-np.ones((2, 1)), np.ones(2), np.ones(2)), "not negative"),
+        (lambda: scaled_l2_bound(*np.ones((1, 2, 1)), [1, 1], [1, 1], [1], [[1], [1]]), r"own must be .* \[2\]"),
+        (lambda: scaled_l2_bound(*np.ones((1, 1, 1)), [1], [1], [1], [[0]]), "numbers above 0"),
+        (lambda: binary_bound([[0.0, 255.0]], [1.0]), "divide bytes by 255"),
+        (lambda: binary_bound([[0.0, 1.0]], [1.0, 2.0]), "bounds must be 1 numbers from 0"),
+        (lambda: fit_scales([[np.nan, 0.0]], [0]), "scores must be finite"),
+        (lambda: fit_scales([[1.0, 0.0]], [2]), r"labels must be whole numbers in 0\.\.1"),
         (lambda: Binarised(Summed(), threshold=0), "threshold must lie"),
         (lambda: Binarised(Summed(), scales=[1.0, -1.0]), "scales must be"),
     ],

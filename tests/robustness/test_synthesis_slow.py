@@ -8,7 +8,7 @@ import unbraid
 from unbraid.data import from_arrays, load
 from unbraid.errors import UsageError
 from unbraid.objectives import make
-from unbraid.robustness import attacks
+from unbraid.robustness import attacks, distal
 from unbraid.robustness.synthesis import PUBLISHED, Binarised, calibrate, posterior
 
 pytestmark = pytest.mark.slow
@@ -85,3 +85,9 @@ def test_its_posterior_must_be_calibrated_and_is_even_on_noise(digits, models):
     fitted = calibrate(scores, truth.numpy())
     assert np.median(posterior(scores, fitted).max(1)) == pytest.approx(0.9, abs=0.002)
     assert posterior(unknown, fitted).max() <= 0.101
+    # Nothing to climb there; a CNN is made sure of the same noise.
+    stuck = distal(models["abs"], (1, 28, 28), label=1, count=3, calibration=fitted, steps=10)
+    assert (stuck.confidence <= 0.101).all()
+    sure = distal(models["cnn"], (1, 28, 28), label=1, count=3, steps=1000)
+    assert sure.success.all()
+    assert (sure.confidence >= 0.9 * (1 - 1e-6)).all()

@@ -1,5 +1,7 @@
 """What is attacked besides a run as it is: Binary ABS, the nearest neighbour, and networks that lend adversarials."""
 
+import json
+
 import numpy as np
 import polars
 import pytest
@@ -129,6 +131,10 @@ def test_bounds_behind_a_threshold_are_the_cheapest_flips_by_brute_force():
 def test_targets_that_cannot_be_are_refused(searching, thresholded, tmp_path):
     with pytest.raises(UsageError, match="trained by 'classifier'"):
         Target(thresholded, DATA, folder=tmp_path, variant="binarised")
+    options = {**TRAINED, "factor": "y", "net": "mlp:width=8", "steps": 1}
+    other = unbraid.train("classifier", DATA, out=tmp_path / "y", **options)
+    with pytest.raises(UsageError, match=r"substitute must be a run of the same .* 16 classes y, and .* 16 classes x;"):
+        Target(searching, DATA, folder=tmp_path, substitute=other)
     with pytest.raises(UsageError, match="unknown variant 'bnary'"):
         Target(searching, DATA, folder=tmp_path, variant="bnary")
 
@@ -145,10 +151,17 @@ def test_the_command_attacks_all_of_them_and_tells_bounds(searching, thresholded
     said = capsys.readouterr().out
     for name in ("binary", "drawn", "drawn binarised", "nearest neighbour"):
         assert name in said
+    assert "How far at least, 3 images; valid if the search found the best latent of every class" in said
     table = polars.read_csv(tmp_path / "table.csv")
     assert set(table["attack"]) == {"fgm", "transfer", "all"}
     bounds = polars.read_parquet(tmp_path / "bounds.parquet")
     assert bounds["model"].unique(maintain_order=True).to_list() == ["drawn", "drawn binarised"]
+    assert main([*asked[:3], *more, *asked[3:], "--out", str(tmp_path), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)["bounds"]
+    assert [row["model"] for row in told] == ["drawn", "drawn binarised"]
+    own = bounds.filter(model="drawn")
+    assert told[0]["coupled"] == pytest.approx(own["coupled"].mean())
+    assert told[0]["linf"] == pytest.approx(own["linf"].median())
     page = (tmp_path / "report.html").read_text()
     assert "How far at least" in page
     assert "drawn binarised, of thresholded images" in page

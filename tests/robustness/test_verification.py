@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from attack_toys import Constant, Prototypes, grey, prototypes
+from attack_toys import AtLeast, Constant, Prototypes, grey, prototypes
 from torch import nn
 
 from unbraid.errors import UsageError
@@ -62,18 +62,6 @@ def test_the_verified_image_lies_on_the_line_where_the_plane_is():
     warm, images, labels = flattering(), IMAGES, LABELS
     found = attacks.deepfool(warm, images, labels, norm="l2", verify=COLD)
     np.testing.assert_allclose(found.distances, COLD.distance(images, labels, "l2"), rtol=1e-3)
-
-
-class AtLeast(nn.Module):
-    """Names class 1 of images with at least k bright pixels."""
-
-    def __init__(self, k):
-        super().__init__()
-        self.k = k
-
-    def forward(self, images):
-        bright = (images >= 0.5).flatten(1).sum(1)
-        return nn.functional.one_hot((bright >= self.k).long(), 2).double()
 
 
 def test_where_no_line_leads_on_the_verifying_model_is_attacked_itself():

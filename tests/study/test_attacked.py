@@ -8,7 +8,7 @@ import unbraid
 from unbraid.cli.app import main
 from unbraid.data import load
 from unbraid.robustness import budgets
-from unbraid.study.attacked import judge_attacks, role_of, surely_farther
+from unbraid.study.attacked import Attack, judge_attacks, role_of, surely_farther, write_attack_study
 
 RNG = np.random.default_rng(0)
 SPREAD = RNG.normal(size=60)
@@ -152,3 +152,14 @@ def test_the_command_writes_a_page_with_roles_findings_and_pictures(tmp_path, mo
     assert models["role"].to_list() == ["CNN", "Binary CNN", "nearest neighbour"]
     distances = pl.read_parquet(tmp_path / "out" / "distances.parquet")
     assert len(distances) == (2 * 2 + 1) * 12
+
+
+def test_a_single_image_that_was_wrong_as_it_is_has_a_page_without_errors_of_its_mean(tmp_path):
+    about = {"norm": ["l2"], "attack": ["ddn"], "image": [3], "label": [0], "distance": [0.0], "guess": [1]}
+    blocks = pl.DataFrame({**about, "refuted": [False], "picture": [bytes(16)]})
+    bounds = pl.DataFrame({"image": [3], "label": [0], "right": [False], "l2": [0.0], "coupled": [0.0], "linf": [0.0]})
+    one = Attack("one", "", "trained for a moment", blocks, None, bounds)
+    page = write_attack_study(
+        tmp_path, [one], {3: np.zeros((4, 4, 1), np.uint8)}, "toys", budget="quick", command="unbraid"
+    )
+    assert "| one | 0.000 | 0.000 | 0 | 1 | 0 |" in page.read_text()

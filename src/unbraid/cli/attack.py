@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from tyro.conf import arg
 
 from unbraid.cli.robustness import Runs, check_runs, command_line, open_runs, plain, run_names, status, tell, words
-from unbraid.cli.robustness_tables import print_attacks
+from unbraid.cli.robustness_tables import print_attacks, print_bounds
 from unbraid.errors import UsageError, unknown_name
 
 if TYPE_CHECKING:
+    import polars
+
     from unbraid.training import Run
 
 __all__ = ["robustness_attack"]
@@ -77,6 +79,7 @@ def robustness_attack(
     from unbraid.files import write_text
     from unbraid.report.robustness import Attacked, attack_page, write_page
     from unbraid.robustness import ALL, Examples, Target, attack_doubts, bound_blocks, distal_blocks, published_attacks
+    from unbraid.robustness.synthesis import ASSUMPTION
     from unbraid.study.attacked import Attack, role_of, write_attack_study
     from unbraid.training import open_run
 
@@ -108,7 +111,7 @@ def robustness_attack(
         seen = [found["guess"], found["label"], *(() if climbs is None else (climbs["label"],))]
         classes = examples.classes(run, int(max(column.max() for column in seen)) + 1)
         models.append(Attacked(name, found, classes, doubts, climbs, least))
-        told_of.append(Attack(name, role_of(run, variant), _about(run, variant), found, climbs, least))
+        told_of.append(Attack(name, role_of(run, variant), _about(run, variant), found, climbs, least, doubts))
         tables.append(attack_table(found, seed=seed).select(polars.lit(name).alias("model"), polars.all()))
     if bounds and all(one.bounds is None for one in models):
         notes.append("--bounds: none of the runs is an ABS run with a Gaussian likelihood, which bounds are for.")
@@ -129,14 +132,17 @@ def robustness_attack(
     page = write_page(text, out)
     command = command_line("robustness attack")
     write_attack_study(out, told_of, originals, data or dataset.name, budget=budget, command=command, seed=seed)
+    least_rows = [_least(one.name, one.bounds) for one in models if one.bounds is not None]
     doubtful = [(one.name, norm, each) for one in models for norm, some in one.doubts.items() for each in some]
     if json:
         rows = [{key: plain(value) for key, value in row.items()} for row in table.to_dicts()]
         warned = [{"model": m, "norm": n, "kind": d.kind, "share": d.share, "text": str(d)} for m, n, d in doubtful]
         about = {"folder": str(out), "report": str(page), "data": dataset.name, "budget": budget}
-        print(json_module.dumps({**about, "distances": rows, "doubts": warned}))
+        told_too = {"doubts": warned, "bounds": least_rows, "notes": notes}
+        print(json_module.dumps({**about, "distances": rows, **told_too}))
         return
     print_attacks(table, dataset.name, ALL)
+    print_bounds(least_rows, ASSUMPTION)
     for name, norm, doubt in doubtful:
         print(f"warning: {name}, {norm}: {doubt}")
     tell(page, notes)
@@ -154,6 +160,12 @@ def _targets(opened: dict[Path, Run], names: dict[Path, str], variants: Sequence
     if "neighbour" in variants:
         found.append(("nearest neighbour", next(iter(opened.values())), "neighbour"))
     return found
+
+
+def _least(name: str, bounds: polars.DataFrame) -> dict[str, Any]:
+    """What the bounds of a model come to."""
+    means = {kind: float(bounds[kind].mean()) for kind in ("l2", "coupled")}  # type: ignore[arg-type]
+    return {"model": name, "images": len(bounds), **means, "linf": float(bounds["linf"].median())}  # type: ignore[arg-type]
 
 
 def _about(run: Run, variant: str) -> str:

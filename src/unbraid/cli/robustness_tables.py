@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from unbraid.robustness import CorruptionTable
 
-__all__ = ["print_adversarial", "print_attacks", "print_corruptions", "print_noise"]
+__all__ = ["print_adversarial", "print_attacks", "print_bounds", "print_corruptions", "print_noise"]
 
 
 def print_corruptions(tables: Sequence[CorruptionTable], reference: CorruptionTable | None) -> None:
@@ -70,6 +70,14 @@ def print_attacks(table: polars.DataFrame, data: str, last: str) -> None:
             shown = ["" if one is None else f"{one['median']:.3g} / {one['accuracy']:.0f}" for one in found]
             rows.append([f"{norm} ({bound:g})", attack, *shown])
     _print(["norm (bound)", "attack", *models], rows)
+
+
+def print_bounds(rows: Sequence[Mapping[str, Any]], assumption: str) -> None:
+    """A row per ABS model, and what its bounds rest on."""
+    if rows:
+        columns, numbers = ["model", "", "L2, mean", "coupled, mean", "Linf, median"], ("l2", "coupled", "linf")
+        _console().print(f"\nHow far at least, {rows[0]['images']:,} images; {assumption}")
+        _print(columns, [[row["model"], "", *(f"{row[name]:.3g}" for name in numbers)] for row in rows])
 
 
 def _print(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -134,6 +134,20 @@ class Decodings:
         """The best of these latents for every image and class, ``[n, classes, latents]``; ``weight`` is that of KL."""
         return self.compare(images, weight)[0]
 
+    def several(self, images: Tensor, count: int, weight: float = 1.0) -> list[Tensor]:
+        """The ``count`` best of these latents, each ``[n, classes, latents]``, the best one first."""
+        if not 0 < count <= len(self.codes):
+            raise UsageError(f"count must lie between 1 and the {len(self.codes)} random latents, got {count}")
+        flat = images.flatten(1)
+        places = torch.stack(
+            [
+                torch.addmm(offset + weight * self.divergence, flat, rows.t()).topk(count, dim=1, largest=False).indices
+                for rows, offset in zip(self.rows, self.offset, strict=True)
+            ],
+            1,
+        )
+        return [self.codes[place] for place in places.unbind(2)]
+
     def compare(self, images: Tensor, weight: float = 1.0) -> tuple[Tensor, Tensor]:
         """The best of these latents, and their costs ``[n, classes]`` but for what depends on the image alone."""
         flat = images.flatten(1)

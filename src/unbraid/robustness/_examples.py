@@ -100,12 +100,12 @@ def _checked_pair(pair: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
     return images, check_labels(pair[1], len(images))
 
 
-def check_labels(labels: Any, count: int) -> np.ndarray:
-    """Classes as int64 ``[n]``, one per image."""
+def check_labels(labels: Any, count: int, name: str = "labels") -> np.ndarray:
+    """Classes as int64 ``[n]``, one per image; ``name`` is what the argument is called."""
     found = np.asarray(labels)
     if found.shape != (count,) or found.dtype.kind not in "iu" or (count and found.min() < 0):
         raise UsageError(
-            f"labels must be {count} whole numbers from 0, one per image, got {found.dtype} {list(found.shape)}"
+            f"{name} must be {count} whole numbers from 0, one per image, got {found.dtype} {list(found.shape)}"
             + (f" from {found.min()}" if found.size and found.dtype.kind == "i" else "")
         )
     if not count:

@@ -161,7 +161,9 @@ def check_masking(
     classify.need_gradient("this check")
     pixels, truth = attacks.float_images(images, labels)
     x = classify.place(pixels)
-    slopes = classify.slopes(x, attacks.Misclassified(truth.to(x.device))).cpu().numpy()
+    goal = attacks.Misclassified(truth.to(x.device))
+    goal.check(classify.scores(x), classify.name)
+    slopes = classify.slopes(x, goal).cpu().numpy()
     if not slopes.any():  # there is no gradient to compare anything with
         return masking_doubts({}, {}, slopes=slopes)
     told: dict[str, Any] = {"norm": norm, "seed": seed}

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from unbraid.errors import UsageError, unknown_name
-from unbraid.evaluation import describe_run, draw_images, fingerprint_data, true_classes
+from unbraid.evaluation import class_tasks, describe_run, draw_images, fingerprint_data, true_classes
 from unbraid.files import make_folders, save_table
 from unbraid.robustness._examples import Examples
 from unbraid.robustness.budgets import FEW, check_budget
@@ -63,6 +63,8 @@ class Target:
         search = getattr(run.objective, "search", None)
         if variant == "binarised" and search is None:
             raise UsageError(f"variant 'binarised' is Binary ABS, and {run.path} was trained by {run.objective.name!r}")
+        if substitute is not None:
+            _check_substitute(run, substitute)
         self.run, self.budget, self.folder, self.seed, self.variant = run, budget, Path(folder), seed, variant
         self.search: Search | None = None if variant == "neighbour" else search
         self.examples = Examples(data, images, seed)
@@ -149,6 +151,20 @@ class Target:
         data = self.run.data()
         index = np.arange(len(data))
         return NearestNeighbour(data.images(index), true_classes(self.run, data, index))
+
+
+def _check_substitute(run: Run, substitute: Run) -> None:
+    """Refuse a run of other images or classes before hours of other attacks."""
+    there, here = (
+        f"{list(one.problem.shape)}, "
+        + (", ".join(f"{task.size} classes {task.factor}".rstrip() for task in class_tasks(one)) or "no classes")
+        for one in (substitute, run)
+    )
+    if there != here:
+        raise UsageError(
+            f"substitute must be a run of the same images and classes, got {substitute.path} of {there}, and "
+            f"{run.path} of {here}; train it on the same data"
+        )
 
 
 def _shorter(search: Search, samples: int, iterations: int, faster: float, classes: int) -> Search:

@@ -26,6 +26,8 @@ def refined(images: Tensor, adversarials: Tensor, threshold: float = 0.5) -> Ten
     three norms can grow.
     """
     check_threshold(threshold)
+    if images.shape != adversarials.shape:
+        raise UsageError(f"adversarials must be like the images {list(images.shape)}, got {list(adversarials.shape)}")
     edge = torch.full_like(images[:0].sum(), threshold)
     below = torch.nextafter(edge, torch.zeros_like(edge))
     was, now = images >= edge, adversarials >= edge

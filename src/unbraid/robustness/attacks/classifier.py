@@ -214,20 +214,20 @@ def _slope(value: Tensor, variable: Tensor, keep: bool = False) -> Tensor:
 
 def float_images(images: Any, labels: Any) -> tuple[Tensor, Tensor]:
     """Images as floats ``[n, c, h, w]`` in [0, 1] and classes ``[n]``, from bytes ``[n, h, w, c]`` or such floats."""
-    found = images.detach() if isinstance(images, Tensor) else torch.from_numpy(np.array(images))
-    if found.ndim != 4:
+    given = images.detach() if isinstance(images, Tensor) else np.asarray(images)
+    dtype = str(given.dtype).removeprefix("torch.")
+    if given.ndim != 4 or not (dtype == "uint8" or "float" in dtype):
         raise UsageError(
-            f"images must be uint8 [n, height, width, channels] or floats [n, channels, height, width] in [0, 1], got "
-            f"{str(found.dtype).removeprefix('torch.')} {list(found.shape)}"
+            "images must be uint8 [n, height, width, channels] or floats [n, channels, height, width] in [0, 1], got "
+            f"{dtype} {list(given.shape)}"
         )
+    found = given if isinstance(given, Tensor) else torch.from_numpy(np.array(given))
     channels = 3 if found.dtype == torch.uint8 else 1
     if found.shape[channels] > 4:
         first = "channels come last in uint8 images" if channels == 3 else "channels come first in float images"
         raise UsageError(f"images of shape {list(found.shape)} have {found.shape[channels]} channels: {first}")
     if found.dtype == torch.uint8:
         found = found.permute(0, 3, 1, 2).to(torch.float32).div(255)
-    elif not found.is_floating_point():
-        raise UsageError(f"images must be uint8 or floats in [0, 1], got {str(found.dtype).removeprefix('torch.')}")
     elif len(found) and not (found.min() >= 0 and found.max() <= 1):
         raise UsageError(f"float images must lie in [0, 1], got {found.min():.4g} to {found.max():.4g}")
     numbers = check_labels(labels.cpu().numpy() if isinstance(labels, Tensor) else labels, len(found))

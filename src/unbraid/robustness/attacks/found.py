@@ -11,11 +11,13 @@ import torch
 from torch import Tensor
 
 from unbraid.errors import UsageError
+from unbraid.robustness.attacks.binarised import refined
 from unbraid.robustness.attacks.classifier import Classifier
 from unbraid.robustness.attacks.goals import Goal
 from unbraid.robustness.attacks.norms import Norm
+from unbraid.robustness.attacks.vectors import as_rows
 
-__all__ = ["Found", "best_of", "count"]
+__all__ = ["Found", "best_of", "count", "without_unseen"]
 
 SLACK = 1e-5
 """How far, relatively, rounding of distances may put an image outside the ball, at most."""
@@ -119,3 +121,12 @@ def _judged(
         sizes = torch.where(within, torch.minimum(sizes, reach), sizes)
         success = success & within
     return success, sizes
+
+
+def without_unseen(judge: Classifier, images: Tensor, moved: Tensor, goal: Goal, threshold: float | None) -> Tensor:
+    """Moved images without what a model that thresholds pixels does not see, where the goal stays reached."""
+    if threshold is None:
+        return moved
+    # A model that puts the threshold itself on the other side would lose what was found.
+    fewer = refined(images, moved, threshold)
+    return torch.where(as_rows(judge.met(fewer, goal), images), fewer, moved)

@@ -14,12 +14,13 @@ from torch import Tensor
 
 from unbraid.errors import UsageError, unknown_name
 from unbraid.nets import fast_kernels
+from unbraid.nets.predictors import check_threshold
 from unbraid.registry import Registry, summary
-from unbraid.robustness.attacks.binarised import refined
-from unbraid.robustness.attacks.classifier import Classifier, float_images
+from unbraid.robustness.attacks.asked import asked, check_same
+from unbraid.robustness.attacks.classifier import Classifier
 from unbraid.robustness.attacks.draws import Draws
-from unbraid.robustness.attacks.found import Found, count
-from unbraid.robustness.attacks.goals import Goal, Misclassified, Named, Surer
+from unbraid.robustness.attacks.found import Found, count, without_unseen
+from unbraid.robustness.attacks.goals import Goal, Surer
 from unbraid.robustness.attacks.line import beyond
 from unbraid.robustness.attacks.norms import NORMS, Norm, norm_of
 from unbraid.robustness.attacks.search import smallest_radius
@@ -105,19 +106,19 @@ class Attack:
         then by the attack on ``verify`` itself.
         """
         how = norm_of(self._norm(norm))
-        self._check(bound, batch, options)
+        self._check(bound, batch, threshold, options)
         classify = predict if isinstance(predict, Classifier) else Classifier(predict, name, factor)
         judge = classify
         if verify is not None:
             judge = verify if isinstance(verify, Classifier) else Classifier(verify, factor=factor)
         if self.needs == "gradient":
             classify.need_gradient(f"the attack {self.name!r}")
-        x, aim = _asked(classify, images, labels, target, goal)
+        x, aim = asked(classify, images, labels, target, goal)
         with fast_kernels():
             outputs = torch.cat([judge.scores(x[k : k + batch]) for k in range(0, len(x), batch)])
             aim.check(outputs, judge.name)
             if judge is not classify:
-                _check_same(outputs, classify.scores(x[:1]), judge, classify)
+                check_same(outputs, classify.scores(x[:1]), judge, classify)
             if self.needs == "gradient":
                 classify.check_gradient(f"the attack {self.name!r}", x)
             done = aim.met(outputs)
@@ -154,7 +155,7 @@ class Attack:
             moved = attempt(images, goal, images.new_full((len(images),), classify.within(bound, norm)), draws)
         else:
             moved = smallest_radius(attempt, classify, images, goal, norm, draws)
-        claimed = _without_unseen(judge, images, moved, goal, threshold)
+        claimed = without_unseen(judge, images, moved, goal, threshold)
         success, sizes, seen = count(judge, images, claimed, goal, norm, bound, f"the attack {self.name!r}")
         moved, sizes = torch.where(as_rows(success, images), seen, images), torch.where(success, sizes, torch.inf)
         refuted = torch.zeros_like(success)
@@ -182,7 +183,7 @@ class Attack:
             lacks = -aim.margin(judge.scores(claimed[rows])).clamp_max(0)
             surer = Surer(aim, aim.margin(classify.scores(claimed[rows])).clamp_min(0) + 2 * lacks)
             tried = self.move(classify, part, surer, norm=norm, draws=draws[rows], **options)
-            claimed[rows] = _without_unseen(judge, part, tried, aim, threshold)
+            claimed[rows] = without_unseen(judge, part, tried, aim, threshold)
             rows = keep(rows, claimed[rows])
         rows = (refuted & sizes.isinf()).nonzero()[:, 0]
         if len(rows) and judge.offers(self.needs):
@@ -196,7 +197,7 @@ class Attack:
             raise unknown_name(f"norm of the attack {self.name!r}:", norm, self.norms)
         return norm or self.norms[0]
 
-    def _check(self, bound: float | None, batch: int, options: Mapping[str, Any]) -> None:
+    def _check(self, bound: float | None, batch: int, threshold: float | None, options: Mapping[str, Any]) -> None:
         for option in options:
             if option not in self.options:
                 raise unknown_name(f"option of the attack {self.name!r}:", option, self.options)
@@ -207,37 +208,8 @@ class Attack:
             raise UsageError(f"bound must be a number above 0, or None for the smallest distance, got {bound}")
         if batch < 1:
             raise UsageError(f"batch must be at least 1, got {batch}")
-
-
-def _without_unseen(judge: Classifier, images: Tensor, moved: Tensor, goal: Goal, threshold: float | None) -> Tensor:
-    """Moved images without what a model that thresholds pixels does not see, where the goal stays reached."""
-    if threshold is None:
-        return moved
-    # A model that puts the threshold itself on the other side would lose what was found.
-    fewer = refined(images, moved, threshold)
-    return torch.where(as_rows(judge.met(fewer, goal), images), fewer, moved)
-
-
-def _asked(classify: Classifier, images: Any, labels: Any, target: Any, goal: Goal | None) -> tuple[Tensor, Goal]:
-    """The images where the model is, and what is asked of it."""
-    if (labels is None) == (goal is None):
-        raise UsageError("give labels, the true classes of the images, or a goal instead of them")
-    pixels, truth = float_images(images, [0] * len(images) if labels is None else labels)
-    x = classify.place(pixels)
-    if goal is not None:
-        return x, goal
-    if target is None:
-        return x, Misclassified(truth.to(x.device))
-    chosen = float_images(images, [target] * len(pixels) if isinstance(target, int) else target)[1]
-    return x, Named(chosen.to(x.device))
-
-
-def _check_same(judged: Tensor, given: Tensor, judge: Classifier, classify: Classifier) -> None:
-    if judged.shape[1] != given.shape[1]:
-        raise UsageError(
-            f"verify must give what predict gives: {judge.name} gives {judged.shape[1]} numbers of an image, "
-            f"{classify.name} {given.shape[1]}"
-        )
+        if threshold is not None:
+            check_threshold(threshold)
 
 
 _ATTACKS: Registry[Attack] = Registry("attack")

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from unbraid.errors import UsageError
 from unbraid.robustness.attacks.bim import bim
 from unbraid.robustness.attacks.classifier import Classifier
 from unbraid.robustness.attacks.draws import Draws
@@ -39,6 +40,12 @@ def transfer(
     """
     other = substitute if isinstance(substitute, Classifier) else Classifier(substitute)
     other.need_gradient("the attack 'transfer' on its substitute")
+    there, here = (one.scores(images[:1]).shape[1] for one in (other, classify))
+    if there != here:
+        raise UsageError(
+            f"substitute must name the same classes as the model: {other.name} gives {there} numbers of an image, "
+            f"{classify.name} {here}; train it on the same data"
+        )
     other.check_gradient("the attack 'transfer' on its substitute", images)
     slope, _ = other.gradient(images, goal)
     tries = []

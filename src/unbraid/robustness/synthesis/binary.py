@@ -59,6 +59,13 @@ def fit_scales(scores: Any, labels: Any, *, rounds: int = 10) -> np.ndarray:
     given, classes = np.asarray(scores, dtype=np.float64), np.asarray(labels)
     if given.ndim != 2 or classes.shape != (len(given),):
         raise UsageError(f"scores must be [n, classes] and labels [n], got {given.shape} and {classes.shape}")
+    if not len(given) or not np.isfinite(given).all():
+        raise UsageError(f"scores must be finite numbers of at least one image, got {len(given)} images")
+    if classes.dtype.kind not in "iu" or classes.min() < 0 or classes.max() >= given.shape[1]:
+        raise UsageError(
+            f"labels must be whole numbers in 0..{given.shape[1] - 1}, the columns of scores, got {classes.dtype} "
+            f"{classes.min()} to {classes.max()}"
+        )
     scales = np.ones(given.shape[1])
     order = GRID[np.argsort(np.abs(GRID - 1), kind="stable")]
     best = _right(given * scales, classes)

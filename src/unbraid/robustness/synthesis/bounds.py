@@ -41,7 +41,13 @@ def scaled_l2_bound(
     The smallest eps with ``g_y ((R + eps)^2 + K) = g_c (d_c - eps)^2``; the left side rises, the right side falls.
     """
     d, r, k = _checked(distances, residual, divergence)
-    g_y, g_c = np.asarray(own, dtype=np.float64)[:, None], np.asarray(others, dtype=np.float64)
+    g_y, g_c = np.asarray(own, dtype=np.float64), np.asarray(others, dtype=np.float64)
+    if g_y.shape != r.shape or g_c.shape != d.shape or not (min(g_y.min(), g_c.min()) > 0):
+        raise UsageError(
+            f"own must be numbers above 0 {list(r.shape)} and others {list(d.shape)}, got {list(g_y.shape)} and "
+            f"{list(g_c.shape)}"
+        )
+    g_y = g_y[:, None]
     low, high = np.zeros_like(d), d.copy()
     for _ in range(HALVINGS):
         half = (low + high) / 2
@@ -63,9 +69,12 @@ def binary_bound(images: np.ndarray, bounds: np.ndarray, threshold: float = 0.5,
     """
     if norm not in ("l0", "l2", "linf"):
         raise unknown_name("norm", norm, ("l0", "l2", "linf"))
-    pixels = np.asarray(images, dtype=np.float64).reshape(len(images), -1)
-    costs = np.sort(np.abs(pixels - threshold), axis=1)
-    given = np.asarray(bounds, dtype=np.float64)
+    pixels, given = np.asarray(images, dtype=np.float64), np.asarray(bounds, dtype=np.float64)
+    if pixels.ndim < 2 or not pixels.size or not (pixels.min() >= 0 and pixels.max() <= 1):
+        raise UsageError(f"images must be [n, ...] in [0, 1], got {list(pixels.shape)}; divide bytes by 255")
+    if given.shape != (len(pixels),) or not (given >= 0).all():
+        raise UsageError(f"bounds must be {len(pixels)} numbers from 0, one per image, got {list(given.shape)}")
+    costs = np.sort(np.abs(pixels.reshape(len(pixels), -1) - threshold), axis=1)
     flips = np.clip(np.ceil(given**2 - 1e-9), 1, costs.shape[1]).astype(int)
     rows = np.arange(len(costs))
     cheapest = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from unbraid.errors import UsageError
-from unbraid.nets import descend, explain, half_squares, misfit
+from unbraid.nets import Decodings, Search, descend, explain, half_squares, misfit
 from unbraid.robustness.attacks import float_images
 from unbraid.robustness.synthesis.bounds import scaled_l2_bound
 from unbraid.robustness.synthesis.inference import BATCH, Generators
@@ -19,11 +19,12 @@ from unbraid.robustness.synthesis.inference import BATCH, Generators
 if TYPE_CHECKING:
     from unbraid.training import Run
 
-__all__ = ["Bounds", "lower_bounds"]
+__all__ = ["ASSUMPTION", "Bounds", "lower_bounds"]
 
 HALVINGS = 12
 """How often an interval of lengths is halved, each time with a search for the other classes' best latents."""
 ASSUMPTION = "valid if the search found the best latent of every class within its ball; a better search lowers them"
+"""What every bound rests on."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,10 @@ def lower_bounds(
     coupled: bool = True,
     linf: bool = False,
     scales: Any = None,
+    samples: int | None = None,
+    iterations: int | None = None,
+    restarts: int = 1,
+    seed: int | None = None,
     batch_size: int = BATCH,
     generators: Generators | None = None,
 ) -> Bounds:
@@ -60,9 +65,15 @@ def lower_bounds(
 
     ``scales`` ``[classes]`` multiply the energies, as :func:`fit_scales` finds them. For Binary ABS give thresholded
     images, and then ``l2`` to :func:`binary_bound`.
+
+    The nearest decodings of the other classes are looked for with the samples and iterations of the run and from the
+    best random latent, unless ``samples``, ``iterations``, ``restarts`` (so many of the best ones) or the ``seed`` of
+    the latents tell otherwise: how much bounds fall with a better search, or differ between seeds, is how far they can
+    be trusted. The model itself stays as it is.
     """
-    if batch_size < 1:
-        raise UsageError(f"batch_size must be at least 1, got {batch_size}")
+    for option, value in (("batch_size", batch_size), ("restarts", restarts)):
+        if value < 1:
+            raise UsageError(f"{option} must be at least 1, got {value}")
     made = generators or Generators(run)
     if made.classes < 2:
         raise UsageError("bounds compare classes, and this run has one decoder; give an ABS run")
@@ -72,21 +83,48 @@ def lower_bounds(
     if weights.shape != (made.classes,) or not (weights > 0).all() or not weights.isfinite().all():
         raise UsageError(f"scales must be {made.classes} numbers above 0, one for each class, got {scales}")
     pixels, truth = float_images(images, labels)
+    made.check(pixels)
     if int(truth.max()) >= made.classes:
         raise UsageError(f"labels must lie in 0..{made.classes - 1}, the classes of this run, got {int(truth.max())}")
+    told = {"samples": samples, "iterations": iterations, "seed": seed}
+    wide = _Wide(
+        made, replace(made.search, **{name: value for name, value in told.items() if value is not None}), restarts
+    )
     parts = [
-        _bounds(made, x.to(made.device), y.to(made.device), weights.to(made.device), coupled, linf)
+        _bounds(made, wide, x.to(made.device), y.to(made.device), weights.to(made.device), coupled, linf)
         for x, y in zip(pixels.split(batch_size), truth.split(batch_size), strict=True)
     ]
     return Bounds(*(None if rows[0] is None else np.concatenate(rows) for rows in zip(*parts, strict=True)))  # type: ignore[arg-type]
 
 
+class _Wide:
+    """The search for what the other classes can decode, which need not be the one that the model classifies by."""
+
+    def __init__(self, made: Generators, search: Search, restarts: int) -> None:
+        self.search, self.restarts = search, restarts
+        self.usual = self.known = made.known
+        if replace(search, iterations=made.search.iterations) != made.search:
+            like = torch.empty(0, device=made.device)
+            self.known = Decodings(made.decode, made.classes, made.latents, search, like)
+
+    def starts(self, images: Tensor) -> list[Tensor]:
+        """The latents that decode nearest to the images, whatever their divergence."""
+        if self.restarts == 1:
+            return [self.known.nearest(images, weight=0.0)]
+        return self.known.several(images, self.restarts, weight=0.0)
+
+    def lowest(self, cost: Callable[[Tensor], Tensor], starts: list[Tensor]) -> Tensor:
+        """The lowest cost of every image and class from several starts."""
+        with torch.inference_mode(False), torch.enable_grad():
+            return torch.stack([descend(cost, start, self.search)[0] for start in starts]).amin(0)
+
+
 def _bounds(
-    made: Generators, x: Tensor, y: Tensor, scales: Tensor, coupled: bool, linf: bool
+    made: Generators, wide: _Wide, x: Tensor, y: Tensor, scales: Tensor, coupled: bool, linf: bool
 ) -> tuple[np.ndarray | None, ...]:
     rows = torch.arange(len(x), device=x.device)
     with torch.no_grad():
-        found = explain(made.decode, x, made.known, made.search)
+        found = explain(made.decode, x, wide.usual, made.search)
     energy = scales * found.energy
     right = energy.argmin(1) == y
     own = found.reconstruction[rows, y]
@@ -95,18 +133,18 @@ def _bounds(
     other = torch.ones_like(found.energy, dtype=torch.bool)
     other[rows, y] = False
     own_scale, scale = scales[y], scales.expand_as(energy)[other].view(len(x), -1)
-    starts = [made.known.nearest(x, weight=0.0), found.codes]
+    starts = [*wide.starts(x), found.codes]
 
     def distance(codes: Tensor) -> Tensor:
         return misfit(x[:, None], made.decode(codes))
 
-    d = _lowest(made, distance, starts).clamp_min(0).sqrt()
+    d = wide.lowest(distance, starts).clamp_min(0).sqrt()
     numbers = (d[other].view(len(x), -1), residual, divergence, own_scale, scale)
     plain = scaled_l2_bound(*(part.double().cpu().numpy() for part in numbers))
 
     def beaten(cost: Callable[[Tensor], Tensor], ours: Tensor) -> Tensor:
         """Where no other class, at its best, costs as little as the own one at its worst."""
-        theirs = _lowest(made, cost, starts)[other].view(len(x), -1)
+        theirs = wide.lowest(cost, starts)[other].view(len(x), -1)
         return (scale * theirs > (own_scale * (ours + divergence))[:, None]).all(1)
 
     def safe_l2(eps: Tensor) -> Tensor:
@@ -135,12 +173,6 @@ def _bounds(
         None if even is None else np.where(kept, even, 0.0),
         kept,
     )
-
-
-def _lowest(made: Generators, cost: Callable[[Tensor], Tensor], starts: list[Tensor]) -> Tensor:
-    """The lowest cost of every image and class from several starts."""
-    with torch.inference_mode(False), torch.enable_grad():
-        return torch.stack([descend(cost, start, made.search)[0] for start in starts]).amin(0)
 
 
 def _largest(safe: Callable[[Tensor], Tensor], most: Tensor) -> Tensor:

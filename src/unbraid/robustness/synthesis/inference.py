@@ -45,8 +45,13 @@ class Explanation:
 class Generators:
     """The decoders of a run, one per class: of an ABS run all of them, of any other run that decodes its one."""
 
+    shape: tuple[int, int, int] | None = None
+    """Channels, height and width of the images, if they are known."""
+
     def __init__(self, run: Run, search: Search | None = None) -> None:
         objective, model = run.objective, run.model
+        sides = tuple(run.problem.shape)
+        self.shape = (sides[2], *sides[:2]) if len(sides) == 3 else None
         self.device = next(iter(model.parameters())).device
         asked = getattr(objective, "search", None)
         self.decode: Callable[[Tensor], Tensor]
@@ -68,7 +73,17 @@ class Generators:
     def place(self, images: Any) -> Tensor:
         """Images as floats ``[n, c, h, w]`` in [0, 1] on the model's device."""
         pixels, _ = float_images(images, np.zeros(len(images), dtype=np.int64))
+        self.check(pixels)
         return pixels.to(self.device)
+
+    def check(self, images: Tensor) -> None:
+        """Refuse images ``[n, c, h, w]`` of another shape than those that are drawn."""
+        if self.shape is not None and images.shape[1:] != self.shape:
+            channels, height, width = self.shape
+            raise UsageError(
+                f"images must be {height}x{width} pixels with {channels} channels, which this run draws, got "
+                f"{images.shape[2]}x{images.shape[3]} with {images.shape[1]}"
+            )
 
 
 def infer(

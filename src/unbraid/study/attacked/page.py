@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
 from unbraid.files import make_folders, save_table, write_text
-from unbraid.robustness import ALL, BOUNDS, attack_table, attacks, fooled_within, nearest_of, published_attacks
+from unbraid.robustness import ALL, BOUNDS, Doubt, attack_table, fooled_within, nearest_of, published_attacks
 from unbraid.sharing import code_span, markdown
 from unbraid.study.analysis._style import save_figure
+from unbraid.study.attacked.cautions import spared, told_doubts
 from unbraid.study.attacked.findings import judge_attacks
 from unbraid.study.attacked.roles import ROLES
 from unbraid.study.attacked.views import plot_curves, plot_pictures
@@ -36,6 +37,8 @@ class Attack:
     """Of :func:`unbraid.robustness.distal_blocks`."""
     bounds: pl.DataFrame | None = None
     """Of :func:`unbraid.robustness.bound_blocks`."""
+    doubts: Mapping[str, Sequence[Doubt]] = field(default_factory=dict)
+    """Reasons not to believe the distances, by norm."""
 
     def nearest(self, norm: str) -> np.ndarray:
         part = self.blocks.filter(norm=norm).sort("image")
@@ -73,7 +76,8 @@ def write_attack_study(
         "",
         f"- {len(originals)} images of {code_span(data)}, the same for all models; budget {code_span(budget)}",
         *(f"- {markdown(one.name)}: {markdown(one.about)}" for one in models),
-        *_spared(models),
+        *spared(models),
+        *told_doubts(models),
         f"- Made by {code_span(command)}; `distances.parquet` has every image and attack",
     ]
     if sum(bool(role) for role in roles.values()) > 1:
@@ -87,19 +91,6 @@ def write_attack_study(
     return folder / "report.md"
 
 
-def _spared(models: Sequence[Attack]) -> Iterator[str]:
-    """What a model did not meet of the attacks on the others, apart from those that only some models can meet."""
-    met = {one.name: {(row[0], row[1]) for row in one.blocks.select("norm", "attack").iter_rows()} for one in models}
-    every = set().union(*met.values())
-    for name, own in met.items():
-        left = sorted((norm, attack) for norm, attack in every - own if attacks.get(attack).needs not in OF_SOME)
-        if left:
-            words = ", ".join(f"{attack} in {norm}" for norm, attack in left)
-            yield f"- {markdown(name)} was not attacked by {words}"
-
-
-OF_SOME = ("substitute", "reconstructions")
-"""What attacks need that not every model can have."""
 COUNTED = (
     "Models are compared on the same images, drawn again 2,000 times: a median is above another if it is in 97.5 % of "
     "the draws"
@@ -183,6 +174,8 @@ def _bounds(models: Sequence[Attack]) -> Iterator[str]:
 
 
 def _with_error(values: np.ndarray) -> str:
+    if len(values) < 2:  # one image tells nothing of the others
+        return f"{values.mean():.3f}"
     return f"{values.mean():.3f} ± {values.std(ddof=1) / np.sqrt(len(values)):.3f}"
 
 

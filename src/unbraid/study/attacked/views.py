@@ -27,7 +27,8 @@ def plot_curves(found: Mapping[str, Mapping[str, np.ndarray]], bounds: Mapping[s
     figure, axes = new_figure(1, len(found), 2.9, 2.7)
     for axis, (norm, models) in zip(axes[0], found.items(), strict=True):
         finite = np.concatenate([one[np.isfinite(one)] for one in models.values()])
-        reach = float(np.quantile(finite, SHOWN)) if len(finite) else 1.0
+        reach = float(np.quantile(finite, SHOWN)) if len(finite) else 0.0
+        reach = reach or 1.0  # nothing was moved
         for tone, (name, distances) in enumerate(models.items()):
             curve = accuracy_curve(distances, np.linspace(0, reach, 200), seed=seed)
             colour = PALETTE[tone % len(PALETTE)]
