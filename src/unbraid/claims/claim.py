@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Literal
 
+from unbraid.claims.code_text import code_hash
 from unbraid.claims.measured import Measured
 from unbraid.claims.rules import Rule
 from unbraid.claims.sources import Source
@@ -96,8 +97,14 @@ class Claim:
         }
 
     def rule_hash(self, recipes: Mapping[str, str]) -> str:
-        """A hash of definition and recipes; another one voids earlier verdicts."""
-        told = json.dumps([self.definition(), dict(sorted(recipes.items()))], sort_keys=True, default=str)
+        """A hash of definition, recipes and the code that measures and decides; another one voids earlier verdicts.
+
+        ``claims judge`` gives them anew from the same runs; what runs and their measures give is in the recipes' keys.
+        """
+        from unbraid.claims.judging import judge_claim
+
+        code = code_hash(self.measure, judge_claim, *(type(rule) for rule in self.rules.values()))
+        told = json.dumps([self.definition(), dict(sorted(recipes.items())), code], sort_keys=True, default=str)
         return hashlib.sha256(told.encode()).hexdigest()[:16]
 
 

@@ -165,7 +165,8 @@ def claims_run(
         out: Folder of runs, tables and claims.json.
         plan: Print what would be done, its cost and the commands for a cluster, and do nothing.
         force: Run although it takes more than a day.
-        reuse: Folders of studies; runs there that were trained by the same recipe are taken over.
+        reuse: Folders of studies and claims; what was measured there by the same recipe is taken over, and of others
+            is said how the nearest differs.
         retry_failed: Try again what failed before.
         workers: How many trainings at a time.
         engine: process for this machine, ray for a cluster.
@@ -191,6 +192,9 @@ def claims_run(
     if plan or (minutes > LONG and not force):
         _print_plan(todo, scale, out, minutes)
         return
+    for one in todo:
+        if reuse and one.todo and (why := one.group.refusal(scale, reuse)):
+            print(f"{one.group.name}: {why}", file=sys.stderr)
     cells = sum(len(one.todo) for one in todo)
     print(
         f"{len(chosen)} claims, {len(todo)} run groups, {cells} pieces of work to do, about {minutes:.3g} minutes of "
@@ -214,20 +218,29 @@ def claims_run(
         raise SystemExit(1)
 
 
-def claims_judge(patterns: Patterns = (), *, scale: Scale = "small", out: Path = OUT, json: bool = False) -> None:
+def claims_judge(
+    patterns: Patterns = (),
+    *,
+    scale: Scale = "small",
+    out: Path = OUT,
+    reuse: Annotated[tuple[Path, ...], arg(metavar="FOLDER")] = (),
+    json: bool = False,
+) -> None:
     """Judge claims anew from the tables that are there, without training; adds records to claims.json.
 
     Args:
         patterns: Ids, areas or patterns (otherwise all).
         scale: Whose runs are judged.
         out: Folder of the claims.
+        reuse: Folders of studies and claims; what was measured there by the same recipe is taken over first: runs, or
+            a table beside which recipes.json tells by which recipe. Of others is said how the nearest differs.
         json: Print the records as JSON.
     """
     from unbraid.claims import judge_claims
 
-    if not (out / "groups").exists():
+    if not (out / "groups").exists() and not reuse:
         raise UsageError(f"{out} holds no runs of claims yet. Start: unbraid claims run all --out {quoted(out)}")
-    _tell(judge_claims(_chosen(patterns), scale, out, rejudged=True), json)
+    _tell(judge_claims(_chosen(patterns), scale, out, reuse=reuse, rejudged=True), json)
 
 
 def claims_report(*, out: Path = OUT, readme: bool = False) -> None:

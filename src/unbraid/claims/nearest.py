@@ -1,0 +1,102 @@
+"""Why nothing is taken over: how the nearest of other studies differs from a recipe."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from unbraid.claims.group import FIRST_SEED, TABLE
+from unbraid.claims.recipes import asked_of_runs, difference
+from unbraid.claims.reuse import RECIPES, recipes_of
+from unbraid.errors import UsageError
+from unbraid.study import Study, open_study
+
+__all__ = ["refusal"]
+
+SHOWN = 4
+"""How many differences are told; the others are counted."""
+_COLUMNS = {"objective": "objective", "data": "data", "net": "net", "steps": "steps", "batch_size": "batch_size"}
+"""What tables say of their runs, as far as recipes of studies have it."""
+
+
+@dataclass(frozen=True)
+class _Near:
+    place: Path
+    differences: Mapping[str, tuple[Any, Any]]
+    seeds: Sequence[int]
+    lacks: str = ""
+    """What would be needed to take it over, even by the same recipe."""
+
+
+def refusal(study: Study, places: Sequence[Path]) -> str:
+    """How the nearest study or table under these folders differs; empty if there is none, or nothing differs."""
+    found = [*_studies(study, places), *_tables(study, places)]
+    if not found:
+        return ""
+    near = min(found, key=lambda one: (len(one.differences), not set(one.seeds) & set(study.seeds)))
+    told = [f"{key} {here!r} here, {there!r} there" for key, (here, there) in near.differences.items()]
+    if len(told) > SHOWN:
+        told = [*told[:SHOWN], f"{len(told) - SHOWN} more"]
+    if not set(near.seeds) & set(study.seeds):
+        known = f", which rules were made knowing (verdicts use {FIRST_SEED} and later)"
+        told.append(
+            f"seeds {_range(study.seeds)} here, {_range(near.seeds)} there{known * (max(near.seeds) < FIRST_SEED)}"
+        )
+    told += [near.lacks] if near.lacks else []
+    return f"nothing to take over from {near.place}, the nearest: {'; '.join(told)}" if told else ""
+
+
+def _studies(study: Study, places: Sequence[Path]) -> Iterator[_Near]:
+    mine = list(recipes_of(_one_seed(study, study.seeds[0])).values())
+    for record in (path for place in places for path in sorted(Path(place).glob("**/study.json"))):
+        other = open_study(record.parent)
+        try:
+            theirs = list(recipes_of(_one_seed(other.study, study.seeds[0])).values())
+        except UsageError:
+            continue  # of options or data sets that are not known here
+        each = [difference(a, b) for a in mine for b in theirs if a["objective"] == b["objective"]]
+        if not each:
+            continue
+        found = min(each, key=len)
+        lacks = ""
+        if not any((other.path / "runs").glob("*/run.json")):
+            lacks = "" if (other.path / RECIPES).exists() else f"without its runs its table needs a {RECIPES}"
+            found |= difference(_asked(study), _asked(other.study))
+        yield _Near(other.path, found, other.study.seeds, lacks)
+
+
+def _tables(study: Study, places: Sequence[Path]) -> Iterator[_Near]:
+    """Tables without a study beside them: their columns say a part of the recipe."""
+    import polars as pl
+
+    mine = [_words(study, index) for index in range(0, len(study), len(study.seeds))]
+    for path in (path for place in places for path in sorted(Path(place).glob(f"**/{TABLE}"))):
+        if path.with_name("study.json").exists():
+            continue
+        table = pl.read_parquet(path)
+        if not {*_COLUMNS.values(), "seed"} <= set(table.columns):
+            continue
+        theirs = table.select(_COLUMNS.values()).unique(maintain_order=True).to_dicts()
+        each = [difference(a, b) for a in mine for b in theirs if a["objective"] == b["objective"]]
+        if each:
+            seeds = tuple(table["seed"].drop_nulls().unique().sort().to_list())
+            yield _Near(path.parent, min(each, key=len), seeds, f"its table has no {RECIPES}")
+
+
+def _words(study: Study, index: int) -> dict[str, Any]:
+    spec = study[index]
+    return {column: getattr(spec, name) for name, column in _COLUMNS.items()}
+
+
+def _one_seed(study: Study, seed: int) -> Study:
+    return replace(study, seeds=(seed,))
+
+
+def _asked(study: Study) -> dict[str, Any]:
+    return {f"{one['measure']} {n}": one for n, one in enumerate(asked_of_runs(study.measures))}
+
+
+def _range(seeds: Sequence[int]) -> str:
+    return f"{seeds[0]}" if len(seeds) == 1 else f"{min(seeds)} to {max(seeds)}"
