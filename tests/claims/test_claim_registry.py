@@ -126,6 +126,21 @@ def test_conditions_have_no_p_value_and_others_do():
     assert any(isinstance(rule, J) for rule in claims()["study/scores-agree"].rules.values())
 
 
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("name", ["mnist-noise", "mnist-ant", "mnist-pgd"])
+def test_ways_of_training_that_are_compared_differ_in_what_is_done_to_batches_alone(name, scale):
+    from unbraid.claims.recipes import difference
+    from unbraid.claims.reuse import recipes_of
+
+    study = groups()[name].study(scale)
+    tuned = [one for one in recipes_of(study).values() if one["seed"] == study.seeds[0] and one["after"]]
+    assert len(tuned) >= 2
+    for other in tuned[1:]:
+        changed = difference(tuned[0], other)
+        assert changed
+        assert all(key.startswith("augment.") for key in changed), changed
+
+
 def test_the_small_grid_is_the_small_study_in_fewer_steps():
     from unbraid.claims.all_groups.study import SMALL
     from unbraid.study import parse_study, read_study
