@@ -141,6 +141,28 @@ def test_ways_of_training_that_are_compared_differ_in_what_is_done_to_batches_al
         assert all(key.startswith("augment.") for key in changed), changed
 
 
+@pytest.mark.parametrize("scale", SCALES)
+def test_natural_and_permuted_pairs_are_learned_by_the_same_recipe(scale):
+    from unbraid.claims.recipes import difference
+    from unbraid.claims.reuse import recipes_of
+
+    def trained(name, data):
+        study = groups()[name].study(scale)
+        return [
+            one for one in recipes_of(study).values() if one["objective"] == "slow-vae" and data in str(one["data"])
+        ]
+
+    natural, broken = (trained(name, "natural-sprites-discrete")[0] for name in ("slow-grid", "slow-natural"))
+    assert set(difference(natural, broken)) == {"data.permuted"}
+
+
+def test_every_group_can_be_planned_at_every_scale():
+    for group in groups().values():
+        for scale in SCALES:
+            assert scale in group.missing or group.minutes(scale, group.cells(scale)) > 0
+    assert not groups()["slow-grid"].missing
+
+
 def test_the_small_grid_is_the_small_study_in_fewer_steps():
     from unbraid.claims.all_groups.study import SMALL
     from unbraid.study import parse_study, read_study

@@ -10,6 +10,7 @@ from made_up import (
     CLEAR,
     GNT,
     LAP,
+    NATURAL,
     NO_REPLAY,
     NULL,
     PGD,
@@ -41,7 +42,8 @@ from made_up import (
     tuned,
 )  # fmt: skip
 
-from unbraid.claims import claims, holm, judge_claim
+from unbraid.claims import claims, groups, holm, judge_claim
+from unbraid.claims.all_claims import slow
 from unbraid.claims.all_groups.exact import joint_tables, theorem_8
 from unbraid.claims.conditions import J
 from unbraid.claims.measured import Images, Numbers
@@ -166,17 +168,11 @@ def _series(kind):
 
 def _laplace(kind):
     found = []
-    for data in (LAP, UNI, claims_natural()):
+    for data in (LAP, UNI, NATURAL):
         for other in ("pm-vae", "gaussian-slow-vae"):
             about = {"objective": "slow-vae", "data": data}, {"objective": other, "data": data}
             found += rows(kind, 12, "mcc", *about, 40, 0.01)
     return {"slow-grid": frame(found)}
-
-
-def claims_natural():
-    from unbraid.claims.all_claims.slow import NATURAL
-
-    return NATURAL
 
 
 def _pairs_of(kind):
@@ -530,6 +526,18 @@ def test_theorem_8_is_not_reproduced_as_printed_and_holds_with_joint_independenc
     )
     assert found.verdict == "not reproduced"
     assert found.outcomes["with joint independence"].verdict == "reproduced"
+
+
+def test_claims_on_pairs_read_the_published_sets_at_paper_scale():
+    def published(table):
+        names = dict((slow.LAP, slow.UNI, slow.NATURAL))
+        return table.with_columns(pl.col("data").replace(names))
+
+    for name in ("slow/laplace-beats-normal", "slow/lap-beats-uni", "slow/best-mean-rank"):
+        tables = {"slow-grid": published(CASES[name](CLEAR)["slow-grid"])}
+        assert judge_claim(claims()[name], tables).verdict == "reproduced"
+    asked = {cell.setting["data"] for cell in groups()["slow-grid"].cells("paper")}
+    assert {slow.LAP[1], slow.UNI[1], slow.NATURAL[1]} <= asked
 
 
 def test_holm_multiplies_the_least_p_value_by_their_number():

@@ -127,7 +127,8 @@ def claims_show(claim: Positional[str], *, scale: Scale = "small", out: Path = O
     for name, rule in one.rules.items():
         lines.append(f"  rule       {name}: {rule} - {rule.about}")
     for name, recipe in recipes.items():
-        lines.append(f"  group      {name}: {recipe.words}; seeds {_range(recipe.seeds)}, about {recipe.minutes:g} min")
+        cost = _cost(recipe.minutes, recipe.unit)
+        lines.append(f"  group      {name}: {recipe.words}; seeds {_range(recipe.seeds)}, about {cost} in all")
     lines += [f"  note       {note}" for note in one.notes]
     lines += [f"  known      {one.known}", f"  data       {one.data}"]
     if record is not None:
@@ -297,6 +298,10 @@ def _print_plan(todo: list[Planned], scale: str, out: Path, minutes: float) -> N
     print("in all about " + " and ".join(f"{hours:,.0f} {unit}-hours" for unit, hours in by_unit.items()))
     if minutes > LONG:
         print("more than a day: nothing was run; --force runs it here, the commands above on a Ray cluster (--address)")
+
+
+def _cost(minutes: float, unit: str) -> str:
+    return f"{minutes:g} {unit}-minutes" if minutes < 120 else f"{minutes / 60:,.3g} {unit}-hours"
 
 
 def _range(seeds: tuple[int, ...]) -> str:
