@@ -109,7 +109,7 @@ def _degenerate(kind):
 
 def _manipulated(kind):
     found = []
-    for model in ("beta-vae", "beta-tcvae"):
+    for model in ("beta-vae", "beta-tcvae", "hadamard64"):
         for other in ("original", "noise"):
             about = {"model": model, "variant": other}, {"model": model, "variant": "perturbed"}
             found += rows(kind, 0.4, "mig", *about, 0.3)
@@ -526,6 +526,16 @@ def test_theorem_8_is_not_reproduced_as_printed_and_holds_with_joint_independenc
     )
     assert found.verdict == "not reproduced"
     assert found.outcomes["with joint independence"].verdict == "reproduced"
+
+
+def test_what_is_reported_beside_a_claim_is_judged_by_no_rule():
+    tables = CASES["pca/manipulation-lowers-mig"](NULL)
+    clear = CASES["pca/manipulation-lowers-mig"](CLEAR)["pca-manip"].filter(pl.col("model") == "hadamard64")
+    table = pl.concat([tables["pca-manip"].filter(pl.col("model") != "hadamard64"), clear])
+    found = judge_claim(claims()["pca/manipulation-lowers-mig"], {"pca-manip": table})
+    assert found.measured["hadamard64, original minus perturbed"].values.mean() > 0.3
+    assert found.verdict == "not reproduced"
+    assert not any(name.startswith("hadamard64") for name in found.outcomes)
 
 
 def test_claims_on_pairs_read_the_published_sets_at_paper_scale():

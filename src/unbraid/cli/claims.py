@@ -301,7 +301,11 @@ def _print_plan(todo: list[Planned], scale: str, out: Path, minutes: float) -> N
 
 
 def _cost(minutes: float, unit: str) -> str:
-    return f"{minutes:g} {unit}-minutes" if minutes < 120 else f"{minutes / 60:,.3g} {unit}-hours"
+    return (
+        f"{minutes:g} {unit}-minutes"
+        if minutes < 120
+        else f"{minutes / 60:,.{0 if minutes > 6000 else 1}f} {unit}-hours"
+    )
 
 
 def _range(seeds: tuple[int, ...]) -> str:

@@ -24,7 +24,10 @@ WORK = "Schott et al. 2019"
 GROUP = "abs-attacks"
 OWN = ("abs-models", GROUP)
 """Groups of claims that need no adversarially trained network."""
-NOTE = ("attacks of one side only: latent descent and boundary on models that classify by drawing",)
+NOTE = (
+    "attacks of one side only: latent descent, on models that classify by drawing; their walks along the boundary have "
+    "150 steps, those of networks 300",
+)
 
 
 def nearest(
@@ -146,6 +149,7 @@ def thresholding_explains_linf(tables: Tables) -> Mapping[str, Measured]:
     rules={"norms with one best attack": J({"count": at_most(0)})},
     known="nothing was measured before; rows of estimated gradients are missing",
     data="real",
+    notes=NOTE,
 )
 def no_single_attack_best(tables: Tables) -> Mapping[str, Measured]:
     table = rows(tables, GROUP, part="distances", norm=("l2", "linf"))
