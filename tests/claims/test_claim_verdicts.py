@@ -51,6 +51,7 @@ from unbraid.claims.resampled import M
 from unbraid.study.analysis import mean_ranks, published_scores
 
 SMALL = Path(__file__).parents[2] / "docs" / "studies" / "small" / "table.parquet"
+SPLITS = "random", "composition"
 WORDS = {CLEAR: "reproduced", NULL: "not reproduced", WIDE: "inconclusive"}
 
 
@@ -511,6 +512,41 @@ def test_published_medians_give_the_published_ratios(name, first, second, ratio)
     found = M(1).judge(Images({100: [first] * 5}, {100: [second] * 5})).statistic["point"]
     assert found == pytest.approx(ratio, abs=5e-3)
     assert ratio in claims()[name].of_contrast.values()
+
+
+@pytest.mark.parametrize(
+    ("name", "contrast", "data", "first", "second"),
+    [
+        ("slow/lap-beats-uni", "LAP minus UNI", "dSprites", "LAP", "UNI"),
+        ("slow/larger-gap-helps", "five frames minus one", "KITTI Masks", "five frames", "one frame"),
+        ("slow/dependence-harmless", "discrete", "discrete", "permuted", "natural"),
+        ("slow/dependence-harmless", "continuous", "continuous", "permuted", "natural"),
+        ("pca/mnist-orthogonal", "autoencoder minus VAE", "MNIST", "autoencoder", "VAE"),
+        ("pca/mnist-orthogonal", "full covariance minus VAE", "MNIST", "full covariance", "VAE"),
+        ("pca/diagonal-orthogonal", "autoencoder on linear data", "linear", "autoencoder", "VAE"),
+        ("pca/diagonal-orthogonal", "full covariance on nonlinear data", "nonlinear", "full covariance", "VAE"),
+        ("pca/pcl-unmoved", "original minus perturbed", "Shapes3D, PCL", "original", "perturbed"),
+        ("pca/manipulation-lowers-mig", "beta-vae, noise minus perturbed", "Shapes3D, beta-VAE", "noise", "perturbed"),
+        ("generalization/systematic-splits-drop", "MLP, random minus composition", "dSprites-90, MLP", *SPLITS),
+        ("generalization/systematic-splits-drop", "CNN, random minus composition", "dSprites-90, CNN", *SPLITS),
+        ("noise/gnt-helps", "GNT .5 minus vanilla", "MNIST-C", "GNT", "vanilla"),
+        (
+            "noise/gnt-helps-non-noise",
+            "GNT .5 minus vanilla, 13 corruptions",
+            "MNIST-C without noise",
+            "GNT",
+            "vanilla",
+        ),
+        ("noise/replay-matters", "with minus without", "ImageNet-C", "with replay", "without"),
+        ("noise/adversarial-training-hurts", "twin minus Linf trained", "MNIST-C", "vanilla", "Linf trained"),
+        ("noise/noise-training-raises-adversarial", "L2", "MNIST, L2 1.5", "GNT", "vanilla"),
+        ("noise/noise-training-raises-adversarial", "Linf", "MNIST, Linf .1", "GNT", "vanilla"),
+    ],
+)
+def test_published_contrasts_are_differences_of_published_numbers(name, contrast, data, first, second):
+    one = claims()[name]
+    printed = {number.name: number.value for number in one.published if number.data == data}
+    assert one.of_contrast[contrast] == pytest.approx(printed[first] - printed[second], abs=1e-9)
 
 
 def test_theorem_8_is_not_reproduced_as_printed_and_holds_with_joint_independence():

@@ -85,6 +85,20 @@ def test_the_smoke_scale_measures_and_decides_nothing(tmp_path):
     assert record["statistic"][0]["low"] > 0
 
 
+def test_a_smoke_run_without_a_number_is_too_small_only_where_the_claim_says_so(tmp_path):
+    def lacking(tables):
+        raise UsageError("no number")
+
+    one = replace(toy_claim(), measure=lacking)
+    said = replace(one, too_small="a toy learns nothing")
+    records = run([one, said], "smoke", tmp_path)
+    assert [record["verdict"] for record in records] == ["not run", "not judged"]
+    assert records[0]["reason"] == "the tables cannot say: no number"
+    assert "too small to judge, a toy learns nothing: no number" in records[1]["reason"]
+    # At other scales it is an excuse for nothing.
+    assert [record["verdict"] for record in run([said], "small", tmp_path)] == ["not run"]
+
+
 def test_a_failed_cell_is_not_run_with_its_reason_and_tried_again_when_asked(tmp_path):
     GROUPS.pop("toy-group")
     toy(fails=[101])

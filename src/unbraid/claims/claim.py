@@ -74,6 +74,8 @@ class Claim:
     unit: str = ""
     notes: tuple[str, ...] = ()
     """Slips of the source that were corrected, and what a reader must know."""
+    too_small: str = ""
+    """Why a smoke run may leave without a number what it asks for; empty where every run has one."""
     amended: tuple[Mapping[str, Any], ...] = ()
     """Later changes: date, old, new, reason, whether results were known."""
 

@@ -252,9 +252,9 @@ def _judged(claim: Claim, scale: Scale, tables: Mapping[str, pl.DataFrame]) -> J
     try:
         found = judge_claim(claim, own)
     except UsageError as error:
-        if deciding:
+        if deciding or not claim.too_small:
             return Judged("not run", f"the tables cannot say: {error}")
-        return Judged("not judged", f"measured too little to ask: {error}")
+        return Judged("not judged", f"too small to judge, {claim.too_small}: {error}")
     return found if deciding else Judged("not judged", found.sentence, found.outcomes, found.measured)
 
 

@@ -37,10 +37,10 @@ WORK = "Zietlow 2022"
             }
         )
     },
-    published=printed("", "worked example", best=24.49, turned=52.39),
+    published=printed("", "worked example", best=24.5, turned=52.4),
     known="5e-12 and 3e-6; the true optimum of the example is 23.15",
     data="exact",
-    notes=("the example's columns are not orthogonal: its printed optimum 24.49 is not the least, which is 23.15",),
+    notes=("the example's columns are not orthogonal: its printed optimum 24.5 is not the least, which is 23.15",),
 )
 def theorems(tables: Tables) -> Mapping[str, Measured]:
     (found,) = rows(tables, "exact", question="theorems").to_dicts()
