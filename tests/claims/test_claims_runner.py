@@ -86,7 +86,7 @@ def test_the_smoke_scale_measures_and_decides_nothing(tmp_path):
 
 
 def test_a_smoke_run_without_a_number_is_too_small_only_where_the_claim_says_so(tmp_path):
-    def lacking(tables):
+    def lacking(_):
         raise UsageError("no number")
 
     one = replace(toy_claim(), measure=lacking)

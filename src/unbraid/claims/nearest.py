@@ -17,6 +17,8 @@ __all__ = ["refusal"]
 
 SHOWN = 4
 """How many differences are told; the others are counted."""
+_FIRST = ("data", "data.name", "steps", "batch_size", "net", "net.name")
+"""What is told before other differences."""
 _COLUMNS = {"objective": "objective", "data": "data", "net": "net", "steps": "steps", "batch_size": "batch_size"}
 """What tables say of their runs, as far as recipes of studies have it."""
 
@@ -26,17 +28,21 @@ class _Near:
     place: Path
     differences: Mapping[str, tuple[Any, Any]]
     seeds: Sequence[int]
+    far: int = 0
+    """In how many of the columns of tables it differs, which all of them have."""
     lacks: str = ""
     """What would be needed to take it over, even by the same recipe."""
 
 
 def refusal(study: Study, places: Sequence[Path]) -> str:
-    """How the nearest study or table under these folders differs; empty if there is none, or nothing differs."""
+    """How the nearest study or table under these folders differs; empty if nothing does."""
     found = [*_studies(study, places), *_tables(study, places)]
     if not found:
-        return ""
-    near = min(found, key=lambda one: (len(one.differences), not set(one.seeds) & set(study.seeds)))
-    told = [f"{key} {here!r} here, {there!r} there" for key, (here, there) in near.differences.items()]
+        named = ", ".join(dict.fromkeys(spec.objective for spec in study))
+        return f"nothing to take over: no study under {', '.join(map(str, places))} trains {named}"
+    near = min(found, key=lambda one: (one.far, not set(one.seeds) & set(study.seeds)))
+    order = sorted(near.differences.items(), key=lambda item: item[0] not in _FIRST)
+    told = [f"{key} {here!r} here, {there!r} there" for key, (here, there) in order]
     if len(told) > SHOWN:
         told = [*told[:SHOWN], f"{len(told) - SHOWN} more"]
     if not set(near.seeds) & set(study.seeds):
@@ -56,22 +62,22 @@ def _studies(study: Study, places: Sequence[Path]) -> Iterator[_Near]:
             theirs = list(recipes_of(_one_seed(other.study, study.seeds[0])).values())
         except UsageError:
             continue  # of options or data sets that are not known here
-        each = [difference(a, b) for a in mine for b in theirs if a["objective"] == b["objective"]]
-        if not each:
+        found = _nearest(mine, theirs)
+        if found is None:
             continue
-        found = min(each, key=len)
         lacks = ""
         if not any((other.path / "runs").glob("*/run.json")):
             lacks = "" if (other.path / RECIPES).exists() else f"without its runs its table needs a {RECIPES}"
             found |= difference(_asked(study), _asked(other.study))
-        yield _Near(other.path, found, other.study.seeds, lacks)
+        far = _nearest(_all_words(study), _all_words(other.study))
+        yield _Near(other.path, found, other.study.seeds, len(far or ()), lacks)
 
 
 def _tables(study: Study, places: Sequence[Path]) -> Iterator[_Near]:
     """Tables without a study beside them: their columns say a part of the recipe."""
     import polars as pl
 
-    mine = [_words(study, index) for index in range(0, len(study), len(study.seeds))]
+    mine = _all_words(study)
     for path in (path for place in places for path in sorted(Path(place).glob(f"**/{TABLE}"))):
         if path.with_name("study.json").exists():
             continue
@@ -79,15 +85,22 @@ def _tables(study: Study, places: Sequence[Path]) -> Iterator[_Near]:
         if not {*_COLUMNS.values(), "seed"} <= set(table.columns):
             continue
         theirs = table.select(_COLUMNS.values()).unique(maintain_order=True).to_dicts()
-        each = [difference(a, b) for a in mine for b in theirs if a["objective"] == b["objective"]]
-        if each:
+        found = _nearest(mine, theirs)
+        if found is not None:
             seeds = tuple(table["seed"].drop_nulls().unique().sort().to_list())
-            yield _Near(path.parent, min(each, key=len), seeds, f"its table has no {RECIPES}")
+            yield _Near(path.parent, found, seeds, len(found), f"its table has no {RECIPES}")
 
 
-def _words(study: Study, index: int) -> dict[str, Any]:
-    spec = study[index]
-    return {column: getattr(spec, name) for name, column in _COLUMNS.items()}
+def _nearest(mine: Sequence[Mapping[str, Any]], theirs: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """The fewest differences of any two trainings by the same objective; ``None`` if there are none."""
+    each = [difference(a, b) for a in mine for b in theirs if a["objective"] == b["objective"]]
+    return min(each, key=len, default=None)
+
+
+def _all_words(study: Study) -> list[dict[str, Any]]:
+    """What a table says of the settings of a study."""
+    one = _one_seed(study, study.seeds[0])
+    return [{column: getattr(spec, name) for name, column in _COLUMNS.items()} for spec in one]
 
 
 def _one_seed(study: Study, seed: int) -> Study:

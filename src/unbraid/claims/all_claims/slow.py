@@ -215,7 +215,7 @@ def larger_gap_helps(tables: Tables) -> Mapping[str, Measured]:
 @claim(
     "slow/dependence-harmless",
     source(WORK, "table 21", "table 22"),
-    "Breaking natural dependences does not clearly help: MCC 52.6 -> 49.9 discrete, 49.1 -> 52.9 (not sure) continuous",
+    "Breaking natural dependences does not clearly help: MCC 52.6 -> 49.9 discrete, 49.1 -> 52.9 continuous (n.s.)",
     groups=("slow-natural", "slow-grid"),
     cells={"slow-grid": {"objective": SLOW, "data": NATURAL}},
     rules={"discrete": N(4), "continuous": N(4)},
