@@ -89,8 +89,11 @@ def test_claims_are_chosen_by_id_area_and_pattern():
     assert [one.id for one in chosen(["invariance/theorem-8"], known)] == ["invariance/theorem-8"]
     assert len(chosen(["slow"], known)) == len(chosen(["slow/*"], known)) == 9
     assert len(chosen(["all"], known)) == 77
-    with pytest.raises(UsageError, match="See unbraid claims list"):
+    with pytest.raises(UsageError, match=r"did you mean 'slow/theorem-1'.*See unbraid claims list") as wrong:
         chosen(["slow/theorem-9"], known)
+    assert "noise/" not in str(wrong.value)  # claims of its area alone, not all 77
+    with pytest.raises(UsageError, match=r"Known: .*study, transfer"):
+        chosen(["nothing/here"], known)
 
 
 def test_a_claim_alone_asks_for_its_cells_only(tmp_path):

@@ -192,6 +192,19 @@ def test_cells_of_the_same_key_are_taken_over_and_judged_without_doing_anything(
     assert f"no recipe.json there is of toy-group with key {GROUPS['toy-group'].key('small')}" in record["reason"]
 
 
+def test_a_folder_to_reuse_that_is_not_there_is_refused(tmp_path):
+    for do in (run, judge_claims):
+        with pytest.raises(UsageError, match=r"reuse: .*nowhere is no folder"):
+            do([toy_claim()], "small", tmp_path, reuse=[tmp_path / "nowhere"])
+    assert not DONE
+
+
+def test_the_command_of_a_plan_does_what_was_asked_for(tmp_path):
+    (planned,) = plan([toy_claim()], "small", tmp_path)
+    told = planned.command(tmp_path, ["study/toy", "slow/*"])
+    assert told == f"unbraid claims run study/toy 'slow/*' --group toy-group --scale small --out {tmp_path}"
+
+
 def test_a_default_of_what_carries_out_a_cell_is_a_part_of_the_key(monkeypatch):
     def offset(seed, effect, offset=0):
         return measured(seed, effect + offset)

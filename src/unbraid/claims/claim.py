@@ -150,6 +150,8 @@ def chosen(patterns: Sequence[str], known: Mapping[str, Claim]) -> list[Claim]:
     for pattern in patterns:
         same = {key: one for key, one in known.items() if pattern in (key, one.area) or fnmatchcase(key, pattern)}
         if not same:
-            raise unknown_name("claim", pattern, known, "Patterns do as well: 'slow/*'. See unbraid claims list")
+            near = [key for key in known if key.partition("/")[0] == pattern.partition("/")[0]]
+            hint = "Areas and patterns do as well: slow, 'slow/*'. See unbraid claims list"
+            raise unknown_name("claim", pattern, near or AREAS, hint)
         found |= same
     return [one for key, one in known.items() if key in found]

@@ -22,7 +22,7 @@ from unbraid.progress import ProgressKind
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Planned", "judge_claims", "lacking_data", "plan", "run_claims"]
+__all__ = ["Planned", "check_reuse", "judge_claims", "lacking_data", "plan", "run_claims"]
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,17 @@ class Planned:
         """Expected, of what is still to do."""
         return self.group.minutes(self.scale, self.todo)
 
-    def command(self, out: Path) -> str:
-        """The command that does it alone."""
-        return f"unbraid claims run --group {self.group.name} --scale {self.scale} --out {quoted(out)}"
+    def command(self, out: Path, asked: Sequence[str] = ()) -> str:
+        """The command that does it alone, as far as claims asked for read it."""
+        words = "".join(f" {quoted(one)}" for one in asked)
+        return f"unbraid claims run{words} --group {self.group.name} --scale {self.scale} --out {quoted(out)}"
+
+
+def check_reuse(places: Sequence[Path]) -> None:
+    """Refuse folders that are not there: nothing would be taken over, and nothing said."""
+    for place in places:
+        if not place.is_dir():
+            raise UsageError(f"reuse: {place} is no folder; give one in which studies or claims lie")
 
 
 def plan(claims: Sequence[Claim], scale: Scale, out: Path) -> list[Planned]:
@@ -101,6 +109,7 @@ def run_claims(
     ``only`` keeps to some run groups. ``reuse`` are folders in which studies lie: runs there that were trained by the
     same recipe are taken over.
     """
+    check_reuse(reuse)
     make = engine or (lambda: make_engine("process"))
     began = datetime.now(UTC).isoformat(timespec="seconds")
     for one in plan(claims, scale, out):
@@ -137,6 +146,7 @@ def judge_claims(
 
     What folders of ``reuse`` hold by the same recipe is taken over first: runs, or tables with their recipes.
     """
+    check_reuse(reuse)
     refused = {}
     for each in plan(claims, scale, out) if reuse else ():
         if each.todo and each.group.take(out, scale, reuse):

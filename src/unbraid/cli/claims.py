@@ -175,7 +175,7 @@ def claims_run(
         progress: How progress is shown (on stderr).
         json: Print the records as JSON.
     """
-    from unbraid.claims import groups, run_claims
+    from unbraid.claims import check_reuse, groups, run_claims
     from unbraid.claims import plan as planned_of
     from unbraid.engines import make_engine
     from unbraid.errors import unknown_name
@@ -185,17 +185,18 @@ def claims_run(
             raise unknown_name("run group", name, groups())
     if not patterns and not group:
         raise UsageError("which claims? Give ids, patterns such as 'slow/*', or all; unbraid claims list shows them")
+    check_reuse(reuse)
     chosen = _chosen(patterns)
     if group:
         chosen = [one for one in chosen if set(one.groups) & set(group)]
     todo = [one for one in planned_of(chosen, scale, out) if not group or one.group.name in group]
     minutes = sum(one.minutes for one in todo)
-    if plan or (minutes > LONG and not force):
-        _print_plan(todo, scale, out, minutes)
-        return
     for one in todo:
         if reuse and one.todo and (why := one.group.refusal(scale, reuse)):
             print(f"{one.group.name}: {why}", file=sys.stderr)
+    if plan or (minutes > LONG and not force):
+        _print_plan(todo, scale, out, minutes, patterns)
+        return
     cells = sum(len(one.todo) for one in todo)
     print(
         f"{len(chosen)} claims, {len(todo)} run groups, {cells} pieces of work to do, about {minutes:.3g} minutes of "
@@ -282,7 +283,7 @@ def _tell(records: list[dict[str, Any]], json: bool) -> None:
     print(", ".join(f"{count} {word}" for word, count in counts.items()))
 
 
-def _print_plan(todo: list[Planned], scale: str, out: Path, minutes: float) -> None:
+def _print_plan(todo: list[Planned], scale: str, out: Path, minutes: float, asked: tuple[str, ...]) -> None:
     print(f"plan of scale {scale}: {sum(len(one.todo) for one in todo):,} pieces of work in {len(todo)} run groups")
     for one in todo:
         recipe = one.group.recipes[one.scale]
@@ -290,7 +291,7 @@ def _print_plan(todo: list[Planned], scale: str, out: Path, minutes: float) -> N
         steps = f" x {recipe.steps:,} steps" if recipe.steps else ""
         print(f"  {one.group.name}: {recipe.words}")
         print(f"      {runs:,} runs{steps}, about {one.minutes / 60:,.1f} {recipe.unit}-hours")
-        print(f"      {one.command(Path(quoted(out)))} --engine ray --force")
+        print(f"      {one.command(out, asked)} --engine ray --force")
     by_unit: dict[str, float] = {}
     for one in todo:
         unit = one.group.recipes[one.scale].unit
