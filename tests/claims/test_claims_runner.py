@@ -189,7 +189,7 @@ def test_cells_of_the_same_key_are_taken_over_and_judged_without_doing_anything(
     GROUPS["toy-group"] = replace(group, version=2)  # its code gives other numbers now
     (record,) = judge_claims([toy_claim()], "small", tmp_path / "here", reuse=[tmp_path / "there"])
     assert record["verdict"] == "not run"
-    assert f"no recipe.json there is of toy-group with key {GROUPS['toy-group'].key('small')}" in record["reason"]
+    assert "the nearest: version 2 here, 1 there" in record["reason"]
 
 
 def test_a_folder_to_reuse_that_is_not_there_is_refused(tmp_path):

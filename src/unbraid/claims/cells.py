@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unbraid.claims.group import GROUPS, Cell, Group, Scale, State
-from unbraid.claims.recipes import defaults
+from unbraid.claims.recipes import defaults, difference, told
 from unbraid.engines import Engine, Task
 from unbraid.errors import UsageError
 from unbraid.files import claim, make_folders, write_json
@@ -52,8 +53,15 @@ class CellGroup(Group):
     def details(self, scale: Scale) -> Any:
         """What every cell is asked: attacks and the like that the plan does not spell out, and defaults, too."""
         cells = self.work(self.recipes[scale].plan, self.recipes[scale].seeds)
-        told = [[cell.name, cell.function, {**defaults(_function(cell)), **cell.arguments}] for cell in cells]
-        return [dict(self.recipes[scale].plan), told]
+        return {
+            "seeds": list(self.recipes[scale].seeds),
+            "version": self.version,
+            "needs": {name: GROUPS[name].key(scale) for name in self.needs},
+            "plan": dict(self.recipes[scale].plan),
+            "cells": {
+                cell.name: {"function": cell.function, **defaults(_function(cell)), **cell.arguments} for cell in cells
+            },
+        }
 
     def state(self, out: Path, scale: Scale, cell: Cell) -> tuple[State, str]:
         place = self.place(out, scale)
@@ -120,19 +128,22 @@ class CellGroup(Group):
         return count
 
     def refusal(self, scale: Scale, places: Sequence[Path]) -> str:
-        if not places or any(True for _ in self._same(scale, places)):
+        there = {path: record for path, record in _recipes(places) if record["group"] == self.name}
+        if any(record["key"] == self.key(scale) for record in there.values()):
             return ""
-        told = ", ".join(map(str, places))
-        return f"nothing to take over from {told}: no {RECIPE} there is of {self.name} with key {self.key(scale)}"
+        if not there:
+            return f"nothing to take over: no {RECIPE} under {', '.join(map(str, places))} is of {self.name}"
+        mine = json.loads(json.dumps(self.details(scale), default=str))
+        each = {path.parent: difference(mine, record["details"]) for path, record in there.items()}
+        near = min(each, key=lambda path: len(each[path]))
+        return f"nothing to take over from {near}, the nearest: {told(each[near])}"
 
-    def _about(self, scale: Scale) -> dict[str, str]:
-        return {"group": self.name, "scale": scale, "key": self.key(scale)}
+    def _about(self, scale: Scale) -> dict[str, Any]:
+        return {"group": self.name, "scale": scale, "key": self.key(scale), "details": self.details(scale)}
 
     def _same(self, scale: Scale, places: Sequence[Path]) -> Iterator[Path]:
         """The records of this group by the same key in other folders."""
-        for path in (path for place in places for path in sorted(Path(place).glob(f"**/{RECIPE}"))):
-            if read_json(path) == self._about(scale):
-                yield path
+        return (path for path, record in _recipes(places) if record["key"] == self.key(scale))
 
     def collect(self, out: Path, scale: Scale) -> pl.DataFrame:
         import polars as pl
@@ -155,6 +166,13 @@ class CellGroup(Group):
         }
         about |= {"place": str(place), "name": cell.name, "needed": dict(needed), "trains": cell.trains}
         return Task(cell.name, "unbraid.claims.cells:carry_out", about, tuple(imported()))
+
+
+def _recipes(places: Sequence[Path]) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """The recipes of groups of cells in other folders."""
+    form = {"group": str, "scale": str, "key": str, "details": dict}
+    for path in (path for place in places for path in sorted(Path(place).glob(f"**/{RECIPE}"))):
+        yield path, read_json(path, form, remedy="without it nothing beside it can be taken over")
 
 
 def _function(cell: Work) -> Callable[..., Any]:

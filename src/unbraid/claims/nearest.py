@@ -8,15 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from unbraid.claims.group import FIRST_SEED, TABLE
-from unbraid.claims.recipes import asked_of_runs, difference
+from unbraid.claims.recipes import asked_of_runs, difference, told
 from unbraid.claims.reuse import RECIPES, recipes_of
 from unbraid.errors import UsageError
 from unbraid.study import Study, open_study
 
 __all__ = ["refusal"]
 
-SHOWN = 4
-"""How many differences are told; the others are counted."""
 _FIRST = ("data", "data.name", "steps", "batch_size", "net", "net.name")
 """What is told before other differences."""
 _COLUMNS = {"objective": "objective", "data": "data", "net": "net", "steps": "steps", "batch_size": "batch_size"}
@@ -41,17 +39,14 @@ def refusal(study: Study, places: Sequence[Path]) -> str:
         named = ", ".join(dict.fromkeys(spec.objective for spec in study))
         return f"nothing to take over: no study under {', '.join(map(str, places))} trains {named}"
     near = min(found, key=lambda one: (one.far, not set(one.seeds) & set(study.seeds)))
-    order = sorted(near.differences.items(), key=lambda item: item[0] not in _FIRST)
-    told = [f"{key} {here!r} here, {there!r} there" for key, (here, there) in order]
-    if len(told) > SHOWN:
-        told = [*told[:SHOWN], f"{len(told) - SHOWN} more"]
+    words = [told(dict(sorted(near.differences.items(), key=lambda item: item[0] not in _FIRST)))]
     if not set(near.seeds) & set(study.seeds):
         known = f", which rules were made knowing (verdicts use {FIRST_SEED} and later)"
-        told.append(
+        words.append(
             f"seeds {_range(study.seeds)} here, {_range(near.seeds)} there{known * (max(near.seeds) < FIRST_SEED)}"
         )
-    told += [near.lacks] if near.lacks else []
-    return f"nothing to take over from {near.place}, the nearest: {'; '.join(told)}" if told else ""
+    why = "; ".join(filter(None, [*words, near.lacks]))
+    return f"nothing to take over from {near.place}, the nearest: {why}" if why else ""
 
 
 def _studies(study: Study, places: Sequence[Path]) -> Iterator[_Near]:

@@ -26,7 +26,7 @@ from unbraid.study import batch_size_of, objective_of
 if TYPE_CHECKING:
     from unbraid.study import Evaluation, RunSpec
 
-__all__ = ["asked_of_runs", "defaults", "difference", "recipe_hash", "training_recipe"]
+__all__ = ["asked_of_runs", "defaults", "difference", "recipe_hash", "told", "training_recipe"]
 
 _GIVEN = ("shape", "latents", "heads", "outputs", "generator", "dataset", "batch_size", "seed")
 """What networks and streams are given, not asked."""
@@ -75,6 +75,16 @@ def difference(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str,
     """
     one, other = _flat(first), _flat(second)
     return {key: (one.get(key), other.get(key)) for key in {**one, **other} if one.get(key) != other.get(key)}
+
+
+def told(differences: Mapping[str, tuple[Any, Any]], shown: int = 4) -> str:
+    """Differences in words; of many the first, and how many more.
+
+    >>> told({"steps": (3, 4)})
+    'steps 3 here, 4 there'
+    """
+    words = [f"{key} {here!r} here, {there!r} there" for key, (here, there) in differences.items()]
+    return "; ".join([*words[:shown], *([f"{len(words) - shown} more"] if len(words) > shown else [])])
 
 
 def defaults(function: Callable[..., Any]) -> dict[str, Any]:
