@@ -3,9 +3,12 @@
 import numpy as np
 import polars as pl
 
+from unbraid.claims.all_claims import slow
 from unbraid.claims.all_claims.noise import ANT, GNT, NO_REPLAY, PGD, SIGMAS
-from unbraid.claims.all_claims.slow import LAP, NATURAL, SCORES, SETS, UNI
+from unbraid.claims.all_claims.slow import SCORES
 
+LAP, UNI, NATURAL = slow.LAP[0], slow.UNI[0], slow.NATURAL[0]
+SETS = (LAP, UNI, NATURAL)
 SEEDS = (100, 101, 102, 103, 104, 105)
 CLEAR, NULL, WIDE = "clear", "null", "wide"
 

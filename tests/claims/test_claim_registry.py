@@ -89,8 +89,11 @@ def test_claims_are_chosen_by_id_area_and_pattern():
     assert [one.id for one in chosen(["invariance/theorem-8"], known)] == ["invariance/theorem-8"]
     assert len(chosen(["slow"], known)) == len(chosen(["slow/*"], known)) == 9
     assert len(chosen(["all"], known)) == 77
-    with pytest.raises(UsageError, match="See unbraid claims list"):
+    with pytest.raises(UsageError, match=r"did you mean 'slow/theorem-1'.*See unbraid claims list") as wrong:
         chosen(["slow/theorem-9"], known)
+    assert "noise/" not in str(wrong.value)  # claims of its area alone, not all 77
+    with pytest.raises(UsageError, match=r"Known: .*study, transfer"):
+        chosen(["nothing/here"], known)
 
 
 def test_a_claim_alone_asks_for_its_cells_only(tmp_path):
@@ -124,6 +127,43 @@ def test_a_changed_constant_changes_the_hash_of_a_claim():
 def test_conditions_have_no_p_value_and_others_do():
     assert all(rule.letter in "PVENFCMSRJX" for one in claims().values() for rule in one.rules.values())
     assert any(isinstance(rule, J) for rule in claims()["study/scores-agree"].rules.values())
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("name", ["mnist-noise", "mnist-ant", "mnist-pgd"])
+def test_ways_of_training_that_are_compared_differ_in_what_is_done_to_batches_alone(name, scale):
+    from unbraid.claims.recipes import difference
+    from unbraid.claims.reuse import recipes_of
+
+    study = groups()[name].study(scale)
+    tuned = [one for one in recipes_of(study).values() if one["seed"] == study.seeds[0] and one["after"]]
+    assert len(tuned) >= 2
+    for other in tuned[1:]:
+        changed = difference(tuned[0], other)
+        assert changed
+        assert all(key.startswith("augment.") for key in changed), changed
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_natural_and_permuted_pairs_are_learned_by_the_same_recipe(scale):
+    from unbraid.claims.recipes import difference
+    from unbraid.claims.reuse import recipes_of
+
+    def trained(name, data):
+        study = groups()[name].study(scale)
+        return [
+            one for one in recipes_of(study).values() if one["objective"] == "slow-vae" and data in str(one["data"])
+        ]
+
+    natural, broken = (trained(name, "natural-sprites-discrete")[0] for name in ("slow-grid", "slow-natural"))
+    assert set(difference(natural, broken)) == {"data.permuted"}
+
+
+def test_every_group_can_be_planned_at_every_scale():
+    for group in groups().values():
+        for scale in SCALES:
+            assert scale in group.missing or group.minutes(scale, group.cells(scale)) > 0
+    assert not groups()["slow-grid"].missing
 
 
 def test_the_small_grid_is_the_small_study_in_fewer_steps():

@@ -10,6 +10,7 @@ from made_up import (
     CLEAR,
     GNT,
     LAP,
+    NATURAL,
     NO_REPLAY,
     NULL,
     PGD,
@@ -41,7 +42,8 @@ from made_up import (
     tuned,
 )  # fmt: skip
 
-from unbraid.claims import claims, holm, judge_claim
+from unbraid.claims import claims, groups, holm, judge_claim
+from unbraid.claims.all_claims import slow
 from unbraid.claims.all_groups.exact import joint_tables, theorem_8
 from unbraid.claims.conditions import J
 from unbraid.claims.measured import Images, Numbers
@@ -49,6 +51,7 @@ from unbraid.claims.resampled import M
 from unbraid.study.analysis import mean_ranks, published_scores
 
 SMALL = Path(__file__).parents[2] / "docs" / "studies" / "small" / "table.parquet"
+SPLITS = "random", "composition"
 WORDS = {CLEAR: "reproduced", NULL: "not reproduced", WIDE: "inconclusive"}
 
 
@@ -107,7 +110,7 @@ def _degenerate(kind):
 
 def _manipulated(kind):
     found = []
-    for model in ("beta-vae", "beta-tcvae"):
+    for model in ("beta-vae", "beta-tcvae", "hadamard64"):
         for other in ("original", "noise"):
             about = {"model": model, "variant": other}, {"model": model, "variant": "perturbed"}
             found += rows(kind, 0.4, "mig", *about, 0.3)
@@ -166,17 +169,11 @@ def _series(kind):
 
 def _laplace(kind):
     found = []
-    for data in (LAP, UNI, claims_natural()):
+    for data in (LAP, UNI, NATURAL):
         for other in ("pm-vae", "gaussian-slow-vae"):
             about = {"objective": "slow-vae", "data": data}, {"objective": other, "data": data}
             found += rows(kind, 12, "mcc", *about, 40, 0.01)
     return {"slow-grid": frame(found)}
-
-
-def claims_natural():
-    from unbraid.claims.all_claims.slow import NATURAL
-
-    return NATURAL
 
 
 def _pairs_of(kind):
@@ -517,6 +514,41 @@ def test_published_medians_give_the_published_ratios(name, first, second, ratio)
     assert ratio in claims()[name].of_contrast.values()
 
 
+@pytest.mark.parametrize(
+    ("name", "contrast", "data", "first", "second"),
+    [
+        ("slow/lap-beats-uni", "LAP minus UNI", "dSprites", "LAP", "UNI"),
+        ("slow/larger-gap-helps", "five frames minus one", "KITTI Masks", "five frames", "one frame"),
+        ("slow/dependence-harmless", "discrete", "discrete", "permuted", "natural"),
+        ("slow/dependence-harmless", "continuous", "continuous", "permuted", "natural"),
+        ("pca/mnist-orthogonal", "autoencoder minus VAE", "MNIST", "autoencoder", "VAE"),
+        ("pca/mnist-orthogonal", "full covariance minus VAE", "MNIST", "full covariance", "VAE"),
+        ("pca/diagonal-orthogonal", "autoencoder on linear data", "linear", "autoencoder", "VAE"),
+        ("pca/diagonal-orthogonal", "full covariance on nonlinear data", "nonlinear", "full covariance", "VAE"),
+        ("pca/pcl-unmoved", "original minus perturbed", "Shapes3D, PCL", "original", "perturbed"),
+        ("pca/manipulation-lowers-mig", "beta-vae, noise minus perturbed", "Shapes3D, beta-VAE", "noise", "perturbed"),
+        ("generalization/systematic-splits-drop", "MLP, random minus composition", "dSprites-90, MLP", *SPLITS),
+        ("generalization/systematic-splits-drop", "CNN, random minus composition", "dSprites-90, CNN", *SPLITS),
+        ("noise/gnt-helps", "GNT .5 minus vanilla", "MNIST-C", "GNT", "vanilla"),
+        (
+            "noise/gnt-helps-non-noise",
+            "GNT .5 minus vanilla, 13 corruptions",
+            "MNIST-C without noise",
+            "GNT",
+            "vanilla",
+        ),
+        ("noise/replay-matters", "with minus without", "ImageNet-C", "with replay", "without"),
+        ("noise/adversarial-training-hurts", "twin minus Linf trained", "MNIST-C", "vanilla", "Linf trained"),
+        ("noise/noise-training-raises-adversarial", "L2", "MNIST, L2 1.5", "GNT", "vanilla"),
+        ("noise/noise-training-raises-adversarial", "Linf", "MNIST, Linf .1", "GNT", "vanilla"),
+    ],
+)
+def test_published_contrasts_are_differences_of_published_numbers(name, contrast, data, first, second):
+    one = claims()[name]
+    printed = {number.name: number.value for number in one.published if number.data == data}
+    assert one.of_contrast[contrast] == pytest.approx(printed[first] - printed[second], abs=1e-9)
+
+
 def test_theorem_8_is_not_reproduced_as_printed_and_holds_with_joint_independence():
     rows_ = theorem_8()
     (fourth,) = [row for row in rows_ if row["table"].startswith("d")]
@@ -530,6 +562,28 @@ def test_theorem_8_is_not_reproduced_as_printed_and_holds_with_joint_independenc
     )
     assert found.verdict == "not reproduced"
     assert found.outcomes["with joint independence"].verdict == "reproduced"
+
+
+def test_what_is_reported_beside_a_claim_is_judged_by_no_rule():
+    tables = CASES["pca/manipulation-lowers-mig"](NULL)
+    clear = CASES["pca/manipulation-lowers-mig"](CLEAR)["pca-manip"].filter(pl.col("model") == "hadamard64")
+    table = pl.concat([tables["pca-manip"].filter(pl.col("model") != "hadamard64"), clear])
+    found = judge_claim(claims()["pca/manipulation-lowers-mig"], {"pca-manip": table})
+    assert found.measured["hadamard64, original minus perturbed"].values.mean() > 0.3
+    assert found.verdict == "not reproduced"
+    assert not any(name.startswith("hadamard64") for name in found.outcomes)
+
+
+def test_claims_on_pairs_read_the_published_sets_at_paper_scale():
+    def published(table):
+        names = dict((slow.LAP, slow.UNI, slow.NATURAL))
+        return table.with_columns(pl.col("data").replace(names))
+
+    for name in ("slow/laplace-beats-normal", "slow/lap-beats-uni", "slow/best-mean-rank"):
+        tables = {"slow-grid": published(CASES[name](CLEAR)["slow-grid"])}
+        assert judge_claim(claims()[name], tables).verdict == "reproduced"
+    asked = {cell.setting["data"] for cell in groups()["slow-grid"].cells("paper")}
+    assert {slow.LAP[1], slow.UNI[1], slow.NATURAL[1]} <= asked
 
 
 def test_holm_multiplies_the_least_p_value_by_their_number():

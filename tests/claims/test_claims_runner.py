@@ -15,7 +15,6 @@ from unbraid.claims.judging import judge_claim
 from unbraid.claims.measured import Pairs
 from unbraid.claims.rules import P
 from unbraid.claims.sources import source
-from unbraid.claims.studies import StudyGroup, run_hash, take_over
 from unbraid.engines import InlineEngine
 from unbraid.errors import UsageError
 
@@ -84,6 +83,20 @@ def test_the_smoke_scale_measures_and_decides_nothing(tmp_path):
     assert record["verdict"] == "not judged"
     assert record["values"][0]["per_seed"][0] == [100, pytest.approx(0.4), 0.0]
     assert record["statistic"][0]["low"] > 0
+
+
+def test_a_smoke_run_without_a_number_is_too_small_only_where_the_claim_says_so(tmp_path):
+    def lacking(_):
+        raise UsageError("no number")
+
+    one = replace(toy_claim(), measure=lacking)
+    said = replace(one, too_small="a toy learns nothing")
+    records = run([one, said], "smoke", tmp_path)
+    assert [record["verdict"] for record in records] == ["not run", "not judged"]
+    assert records[0]["reason"] == "the tables cannot say: no number"
+    assert "too small to judge, a toy learns nothing: no number" in records[1]["reason"]
+    # At other scales it is an excuse for nothing.
+    assert [record["verdict"] for record in run([said], "small", tmp_path)] == ["not run"]
 
 
 def test_a_failed_cell_is_not_run_with_its_reason_and_tried_again_when_asked(tmp_path):
@@ -168,41 +181,37 @@ def test_claims_json_is_for_machines(tmp_path):
     assert judge_claim(toy_claim(), {"toy-group": table}).verdict == "reproduced"
 
 
-STUDY = """\
-data = ["blobs16"]
-steps = {steps}
-net = "mlp:width=8"
-[objectives.beta-vae]
-beta = [1]
-[measures.losses]
-batches = {batches}
-"""
+def test_cells_of_the_same_key_are_taken_over_and_judged_without_doing_anything(tmp_path, group):
+    run([toy_claim()], "small", tmp_path / "there")
+    (record,) = judge_claims([toy_claim()], "small", tmp_path / "here", reuse=[tmp_path / "there"])
+    assert record["verdict"] == "reproduced"
+    assert DONE == [100, 101, 102]
+    GROUPS["toy-group"] = replace(group, version=2)  # its code gives other numbers now
+    (record,) = judge_claims([toy_claim()], "small", tmp_path / "here", reuse=[tmp_path / "there"])
+    assert record["verdict"] == "not run"
+    assert "the nearest: version 2 here, 1 there" in record["reason"]
 
 
-def _study(name, steps=3, batches=1):
-    recipe = Recipe("blobs", {"study": STUDY.format(steps=steps, batches=batches)}, fresh(1), 1)
-    made = StudyGroup(name, "blobs", {"smoke": recipe, "small": recipe, "paper": recipe})
-    GROUPS.pop(name)
-    return made
+def test_a_folder_to_reuse_that_is_not_there_is_refused(tmp_path):
+    for do in (run, judge_claims):
+        with pytest.raises(UsageError, match=r"reuse: .*nowhere is no folder"):
+            do([toy_claim()], "small", tmp_path, reuse=[tmp_path / "nowhere"])
+    assert not DONE
 
 
-def test_runs_of_other_studies_are_taken_over_by_the_same_recipe_only(tmp_path):
-    first, same, other = _study("first"), _study("same", batches=2), _study("other", steps=4)
-    options = {"engine": InlineEngine, "progress": "none"}
-    first.run(tmp_path / "a", "smoke", first.cells("smoke"), **options)
-    trained = next((tmp_path / "a").glob("**/run.json"))
-    # The same training, asked otherwise: taken over, and measured anew.
-    same.run(tmp_path / "b", "smoke", same.cells("smoke"), reuse=[tmp_path / "a"], **options)
-    taken = next((tmp_path / "b").glob("**/run.json"))
-    assert json.loads(taken.read_text())["seconds"] == json.loads(trained.read_text())["seconds"]
-    assert same.state(tmp_path / "b", "smoke", same.cells("smoke")[0])[0] == "done"
-    assert len(same.collect(tmp_path / "b", "smoke")) == 1
-    (mine,), (theirs,) = first.study("smoke"), other.study("smoke")
-    assert run_hash(mine) != run_hash(theirs)
-    from unbraid.study import begin_study
+def test_the_command_of_a_plan_does_what_was_asked_for(tmp_path):
+    (planned,) = plan([toy_claim()], "small", tmp_path)
+    told = planned.command(tmp_path, ["study/toy", "slow/*"])
+    assert told == f"unbraid claims run study/toy 'slow/*' --group toy-group --scale small --out {tmp_path}"
 
-    empty = begin_study(tmp_path / "c", other.study("smoke"))
-    assert take_over(empty, [0], [tmp_path / "a"]) == 0
+
+def test_a_default_of_what_carries_out_a_cell_is_a_part_of_the_key(monkeypatch):
+    def offset(seed, effect, offset=0):
+        return measured(seed, effect + offset)
+
+    first = toy().key("small")
+    monkeypatch.setattr(f"{__name__}.measured", offset)
+    assert toy().key("small") != first
 
 
 def test_modules_of_cells_are_found_by_name():

@@ -15,6 +15,13 @@ def test_every_claim_runs_at_smoke_scale(tmp_path):
     broken = {record["id"]: record["reason"] for record in records if record["verdict"] == "not run"}
     # Without its files a data set is named, and nothing else may be missing.
     assert all("is not here" in reason for reason in broken.values()), broken
+    # Everything was measured, but where the claim says that so short a training may leave no number.
+    small = {record["id"]: record["reason"] for record in records if "too small to judge" in record["reason"]}
+    assert set(small) <= {name for name, one in claims().items() if one.too_small}, small
+    for record in records:
+        if record["id"] not in broken and record["id"] not in small:
+            asked = claims()[record["id"]].rules
+            assert [one["name"] for one in record["statistic"]] == list(asked)
     judged = {
         record["id"]: record["verdict"] for record in records if record["verdict"] in ("reproduced", "not reproduced")
     }

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from unbraid.claims.records import latest as latest
     from unbraid.claims.records import read_records as read_records
     from unbraid.claims.runner import Planned as Planned
+    from unbraid.claims.runner import check_reuse as check_reuse
     from unbraid.claims.runner import judge_claims as judge_claims
     from unbraid.claims.runner import lacking_data as lacking_data
     from unbraid.claims.runner import plan as plan
@@ -54,6 +55,7 @@ _HOMES = {
     "VERDICTS": "outcome",
     "WORKS": "sources",
     "adjusted": "tally",
+    "check_reuse": "runner",
     "chosen": "claim",
     "claims": "catalogue",
     "counts": "tally",

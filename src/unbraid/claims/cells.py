@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unbraid.claims.group import GROUPS, Cell, Group, Scale, State
+from unbraid.claims.recipes import defaults, difference, told
 from unbraid.engines import Engine, Task
 from unbraid.errors import UsageError
 from unbraid.files import claim, make_folders, write_json
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["CellGroup", "Work", "carry_out"]
 
+RECIPE = "recipe.json"
+"""Which group a folder is of, at which scale, by which key."""
 _FORM = {"setting": dict, "rows": list, "seconds": float}
 
 
@@ -47,9 +51,17 @@ class CellGroup(Group):
         return list(self.work(recipe.plan, recipe.seeds))
 
     def details(self, scale: Scale) -> Any:
-        """What every cell is asked: attacks and the like that the plan does not spell out, too."""
+        """What every cell is asked: attacks and the like that the plan does not spell out, and defaults, too."""
         cells = self.work(self.recipes[scale].plan, self.recipes[scale].seeds)
-        return [dict(self.recipes[scale].plan), [[cell.name, cell.function, dict(cell.arguments)] for cell in cells]]
+        return {
+            "seeds": list(self.recipes[scale].seeds),
+            "version": self.version,
+            "needs": {name: GROUPS[name].key(scale) for name in self.needs},
+            "plan": dict(self.recipes[scale].plan),
+            "cells": {
+                cell.name: {"function": cell.function, **defaults(_function(cell)), **cell.arguments} for cell in cells
+            },
+        }
 
     def state(self, out: Path, scale: Scale, cell: Cell) -> tuple[State, str]:
         place = self.place(out, scale)
@@ -70,9 +82,8 @@ class CellGroup(Group):
         progress: ProgressKind = "auto",
     ) -> None:
         place = self.place(out, scale)
-        make_folders(place / "cells")
+        self.take(out, scale, reuse)
         needed = {name: str(GROUPS[name].place(out, scale)) for name in self.needs}
-        write_json(place / "recipe.json", {"group": self.name, "scale": scale, "key": self.key(scale)})
         todo = []
         for cell in cells:
             state, _ = self.state(out, scale, cell)
@@ -100,6 +111,40 @@ class CellGroup(Group):
         finally:
             show.close()
 
+    def take(self, out: Path, scale: Scale, places: Sequence[Path]) -> int:
+        """Cells of the same group by the same key; a key covers all that decides a group's numbers."""
+        place = self.place(out, scale)
+        make_folders(place / "cells")
+        write_json(place / RECIPE, self._about(scale))
+        count = 0
+        for record in self._same(scale, places):
+            if record.parent.resolve() == place.resolve():
+                continue
+            for cell in self.cells(scale):
+                file = record.parent / "cells" / f"{cell.name}.json"
+                if file.exists() and self.state(out, scale, cell)[0] == "missing":
+                    write_json(place / "cells" / file.name, read_json(file, _FORM))
+                    count += 1
+        return count
+
+    def refusal(self, scale: Scale, places: Sequence[Path]) -> str:
+        there = {path: record for path, record in _recipes(places) if record["group"] == self.name}
+        if any(record["key"] == self.key(scale) for record in there.values()):
+            return ""
+        if not there:
+            return f"nothing to take over: no {RECIPE} under {', '.join(map(str, places))} is of {self.name}"
+        mine = json.loads(json.dumps(self.details(scale), default=str))
+        each = {path.parent: difference(mine, record["details"]) for path, record in there.items()}
+        near = min(each, key=lambda path: len(each[path]))
+        return f"nothing to take over from {near}, the nearest: {told(each[near])}"
+
+    def _about(self, scale: Scale) -> dict[str, Any]:
+        return {"group": self.name, "scale": scale, "key": self.key(scale), "details": self.details(scale)}
+
+    def _same(self, scale: Scale, places: Sequence[Path]) -> Iterator[Path]:
+        """The records of this group by the same key in other folders."""
+        return (path for path, record in _recipes(places) if record["key"] == self.key(scale))
+
     def collect(self, out: Path, scale: Scale) -> pl.DataFrame:
         import polars as pl
 
@@ -123,6 +168,19 @@ class CellGroup(Group):
         return Task(cell.name, "unbraid.claims.cells:carry_out", about, tuple(imported()))
 
 
+def _recipes(places: Sequence[Path]) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """The recipes of groups of cells in other folders."""
+    form = {"group": str, "scale": str, "key": str, "details": dict}
+    for path in (path for place in places for path in sorted(Path(place).glob(f"**/{RECIPE}"))):
+        yield path, read_json(path, form, remedy="without it nothing beside it can be taken over")
+
+
+def _function(cell: Work) -> Callable[..., Any]:
+    module, _, word = cell.function.partition(":")
+    found: Callable[..., Any] = getattr(import_module(module), word)
+    return found
+
+
 def carry_out(
     place: str,
     name: str,
@@ -138,11 +196,10 @@ def carry_out(
     with claim(path.with_name(f".{name}.lock"), wait=True):
         if path.exists():
             return
-        module, _, word = function.partition(":")
         began = time.process_time()
         told: dict[str, Any] = {"needed": needed} if needed else {}
         told |= {"place": Path(place) / "runs"} if trains else {}
-        rows = getattr(import_module(module), word)(**arguments, **told)
+        rows = _function(Work(name, setting, function=function))(**arguments, **told)
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
             raise UsageError(f"{function} must give a list of rows, got {type(rows).__name__}")
         write_json(path, {"setting": setting, "rows": rows, "seconds": time.process_time() - began})

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Literal
 
+from unbraid.claims.code_text import code_hash
 from unbraid.claims.measured import Measured
 from unbraid.claims.rules import Rule
 from unbraid.claims.sources import Source
@@ -73,6 +74,8 @@ class Claim:
     unit: str = ""
     notes: tuple[str, ...] = ()
     """Slips of the source that were corrected, and what a reader must know."""
+    too_small: str = ""
+    """Why a smoke run may leave without a number what it asks for; empty where every run has one."""
     amended: tuple[Mapping[str, Any], ...] = ()
     """Later changes: date, old, new, reason, whether results were known."""
 
@@ -96,8 +99,14 @@ class Claim:
         }
 
     def rule_hash(self, recipes: Mapping[str, str]) -> str:
-        """A hash of definition and recipes; another one voids earlier verdicts."""
-        told = json.dumps([self.definition(), dict(sorted(recipes.items()))], sort_keys=True, default=str)
+        """A hash of definition, recipes and the code that measures and decides; another one voids earlier verdicts.
+
+        ``claims judge`` gives them anew from the same runs; what runs and their measures give is in the recipes' keys.
+        """
+        from unbraid.claims.judging import judge_claim
+
+        code = code_hash(self.measure, judge_claim, *(type(rule) for rule in self.rules.values()))
+        told = json.dumps([self.definition(), dict(sorted(recipes.items())), code], sort_keys=True, default=str)
         return hashlib.sha256(told.encode()).hexdigest()[:16]
 
 
@@ -141,6 +150,8 @@ def chosen(patterns: Sequence[str], known: Mapping[str, Claim]) -> list[Claim]:
     for pattern in patterns:
         same = {key: one for key, one in known.items() if pattern in (key, one.area) or fnmatchcase(key, pattern)}
         if not same:
-            raise unknown_name("claim", pattern, known, "Patterns do as well: 'slow/*'. See unbraid claims list")
+            near = [key for key in known if key.partition("/")[0] == pattern.partition("/")[0]]
+            hint = "Areas and patterns do as well: slow, 'slow/*'. See unbraid claims list"
+            raise unknown_name("claim", pattern, near or AREAS, hint)
         found |= same
     return [one for key, one in known.items() if key in found]

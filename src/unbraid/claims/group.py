@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from unbraid.errors import UsageError
+from unbraid.files import save_table
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,6 +24,7 @@ __all__ = ["GROUPS", "SCALES", "Cell", "Group", "Recipe", "Scale", "State", "fre
 Scale = Literal["smoke", "small", "paper"]
 SCALES: tuple[Scale, ...] = get_args(Scale)
 State = Literal["done", "failed", "missing"]
+TABLE = "table.parquet"
 FIRST_SEED = 100
 """Seeds from here on judge; the constants of rules were chosen knowing results of smaller ones."""
 
@@ -83,6 +85,8 @@ class Group(ABC):
     """Which seeds are too badly trained to be judged, in words; blind to what claims compare."""
     missing: Mapping[Scale, str] = field(default_factory=dict)
     """Why it cannot be run at a scale."""
+    version: int = 1
+    """Raise it when the same recipe gives other numbers than before: all of it is then done anew."""
 
     def __post_init__(self) -> None:
         if set(self.recipes) != set(SCALES):
@@ -94,7 +98,7 @@ class Group(ABC):
         known: dict[Scale, str] = self.__dict__.setdefault("_keys", {})  # asked for by every cell
         if scale not in known:
             needed = [GROUPS[name].key(scale) for name in self.needs]
-            told = [self.name, scale, self.recipes[scale].seeds, self.details(scale), needed]
+            told = [self.name, scale, self.version, self.recipes[scale].seeds, self.details(scale), needed]
             known[scale] = hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()[:12]
         return known[scale]
 
@@ -134,8 +138,22 @@ class Group(ABC):
         """Carry out what is missing of these cells."""
 
     @abstractmethod
+    def take(self, out: Path, scale: Scale, places: Sequence[Path]) -> int:
+        """Take over what other folders hold by the same recipe, without doing anything; how many cells."""
+
+    def refusal(self, scale: Scale, places: Sequence[Path]) -> str:
+        """Why what lies in other folders is not taken over, in words."""
+        return ""
+
+    @abstractmethod
     def collect(self, out: Path, scale: Scale) -> pl.DataFrame:
         """The table of all that is done."""
+
+    def keep(self, out: Path, scale: Scale) -> None:
+        """Write the table of all that is done, for those who take it further."""
+        table = self.collect(out, scale)
+        if len(table):
+            save_table(table, self.place(out, scale) / TABLE)
 
     def minutes(self, scale: Scale, cells: Sequence[Cell]) -> float:
         """Expected cost of some of its cells."""

@@ -16,16 +16,13 @@ from unbraid.claims.records import append, read_records, surroundings
 from unbraid.data import entry, parse
 from unbraid.engines import Engine, make_engine
 from unbraid.errors import UsageError
-from unbraid.files import save_table
 from unbraid.paths import quoted
 from unbraid.progress import ProgressKind
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Planned", "judge_claims", "lacking_data", "plan", "run_claims"]
-
-TABLE = "table.parquet"
+__all__ = ["Planned", "check_reuse", "judge_claims", "lacking_data", "plan", "run_claims"]
 
 
 @dataclass(frozen=True)
@@ -42,9 +39,17 @@ class Planned:
         """Expected, of what is still to do."""
         return self.group.minutes(self.scale, self.todo)
 
-    def command(self, out: Path) -> str:
-        """The command that does it alone."""
-        return f"unbraid claims run --group {self.group.name} --scale {self.scale} --out {quoted(out)}"
+    def command(self, out: Path, asked: Sequence[str] = ()) -> str:
+        """The command that does it alone, as far as claims asked for read it."""
+        words = "".join(f" {quoted(one)}" for one in asked)
+        return f"unbraid claims run{words} --group {self.group.name} --scale {self.scale} --out {quoted(out)}"
+
+
+def check_reuse(places: Sequence[Path]) -> None:
+    """Refuse folders that are not there: nothing would be taken over, and nothing said."""
+    for place in places:
+        if not place.is_dir():
+            raise UsageError(f"reuse: {place} is no folder; give one in which studies or claims lie")
 
 
 def plan(claims: Sequence[Claim], scale: Scale, out: Path) -> list[Planned]:
@@ -104,6 +109,7 @@ def run_claims(
     ``only`` keeps to some run groups. ``reuse`` are folders in which studies lie: runs there that were trained by the
     same recipe are taken over.
     """
+    check_reuse(reuse)
     make = engine or (lambda: make_engine("process"))
     began = datetime.now(UTC).isoformat(timespec="seconds")
     for one in plan(claims, scale, out):
@@ -111,7 +117,7 @@ def run_claims(
             continue
         if one.todo and not lacking_data(one.group, scale) and scale not in one.group.missing:
             _run(one, out, make, reuse, retry_failed, progress)
-    return judge_claims(claims, scale, out, started=began)
+    return judge_claims(claims, scale, out, reuse=reuse, started=began)
 
 
 def _run(
@@ -124,21 +130,35 @@ def _run(
 ) -> None:
     options: dict[str, Any] = {"engine": engine, "reuse": reuse, "retry_failed": retry_failed, "progress": progress}
     one.group.run(out, one.scale, one.cells, **options)
-    table = one.group.collect(out, one.scale)
-    if len(table):
-        save_table(table, one.group.place(out, one.scale) / TABLE)
+    one.group.keep(out, one.scale)
 
 
 def judge_claims(
-    claims: Sequence[Claim], scale: Scale, out: Path, *, started: str | None = None, rejudged: bool = False
+    claims: Sequence[Claim],
+    scale: Scale,
+    out: Path,
+    *,
+    reuse: Sequence[Path] = (),
+    started: str | None = None,
+    rejudged: bool = False,
 ) -> list[dict[str, Any]]:
-    """Verdicts from what lies in the folder, appended to ``claims.json``; nothing is trained."""
+    """Verdicts from what lies in the folder, appended to ``claims.json``; nothing is trained.
+
+    What folders of ``reuse`` hold by the same recipe is taken over first: runs, or tables with their recipes.
+    """
+    check_reuse(reuse)
+    refused = {}
+    for each in plan(claims, scale, out) if reuse else ():
+        if each.todo and each.group.take(out, scale, reuse):
+            each.group.keep(out, scale)
+        elif each.todo:
+            refused[each.group.name] = each.group.refusal(scale, reuse)
     tables: dict[str, pl.DataFrame] = {}
     about = surroundings()
     known = read_records(out)
     records = []
     for one in claims:
-        record = _record(one, scale, out, tables) | about | {"started": started}
+        record = _record(one, scale, out, refused, tables) | about | {"started": started}
         if rejudged:
             earlier = [n for n, old in enumerate(known) if (old["id"], old["scale"]) == (one.id, scale)]
             record["rejudged_from"] = earlier[-1] if earlier else None
@@ -147,12 +167,14 @@ def judge_claims(
     return records
 
 
-def _record(claim: Claim, scale: Scale, out: Path, tables: dict[str, pl.DataFrame]) -> dict[str, Any]:
+def _record(
+    claim: Claim, scale: Scale, out: Path, refused: Mapping[str, str], tables: dict[str, pl.DataFrame]
+) -> dict[str, Any]:
     groups = [GROUPS[name] for name in claim.groups]
     planned = {one.group.name: one for one in plan([claim], scale, out)}
     reasons, failed = [], []
     for group in groups:
-        found, broken = _reasons(planned[group.name], scale, out)
+        found, broken = _reasons(planned[group.name], scale, out, refused)
         failed += broken
         if not found and group.name not in tables:
             tables[group.name] = group.collect(out, scale)
@@ -210,7 +232,9 @@ def _seconds(group: Group, tables: Mapping[str, pl.DataFrame]) -> float:
     return float(table.unique(keys)["seconds"].fill_null(0).sum())
 
 
-def _reasons(one: Planned, scale: Scale, out: Path) -> tuple[list[str], list[dict[str, Any]]]:
+def _reasons(
+    one: Planned, scale: Scale, out: Path, refused: Mapping[str, str]
+) -> tuple[list[str], list[dict[str, Any]]]:
     """Why a group cannot be judged, and which of its cells failed."""
     group = one.group
     if scale in group.missing:
@@ -225,7 +249,9 @@ def _reasons(one: Planned, scale: Scale, out: Path) -> tuple[list[str], list[dic
     if failed:
         return [f"{group.name}: {len(failed)} of {len(one.cells)} cells failed, first: {failed[0]['error']}"], failed
     if one.todo:
-        return [f"{group.name}: {len(one.todo)} of {len(one.cells)} cells are not there yet"], []
+        why = refused.get(group.name, "")
+        lacking = f"{group.name}: {len(one.todo)} of {len(one.cells)} cells are not there yet"
+        return [f"{lacking} ({why})" if why else lacking], []
     return [], []
 
 
@@ -236,9 +262,9 @@ def _judged(claim: Claim, scale: Scale, tables: Mapping[str, pl.DataFrame]) -> J
     try:
         found = judge_claim(claim, own)
     except UsageError as error:
-        if deciding:
+        if deciding or not claim.too_small:
             return Judged("not run", f"the tables cannot say: {error}")
-        return Judged("not judged", f"measured too little to ask: {error}")
+        return Judged("not judged", f"too small to judge, {claim.too_small}: {error}")
     return found if deciding else Judged("not judged", found.sentence, found.outcomes, found.measured)
 
 

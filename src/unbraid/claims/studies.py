@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import shutil
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from unbraid.claims.group import GROUPS, Cell, Group, Scale, State
+from unbraid.claims.nearest import refusal
+from unbraid.claims.recipes import asked_of_runs
+from unbraid.claims.reuse import keep_recipes, recipes_of, take_over, take_rows, taken_rows
 from unbraid.data import parse
 from unbraid.engines import Engine
-from unbraid.files import make_folders
+from unbraid.files import write_json
 from unbraid.plugins import imported
 from unbraid.progress import ProgressKind
 from unbraid.study import Study, StudyFolder, begin_study, make_table, open_study, parse_study, run_study
@@ -22,11 +22,10 @@ from unbraid.study import Study, StudyFolder, begin_study, make_table, open_stud
 if TYPE_CHECKING:
     import polars as pl
 
-    from unbraid.study import RunSpec
-
-__all__ = ["StudyGroup", "run_hash", "take_over"]
+__all__ = ["StudyGroup"]
 
 
+RECORD = "study.json"
 APART = 100_000
 """Indices of runs of another benchmark begin here."""
 
@@ -49,6 +48,12 @@ class StudyGroup(Group):
         """The study of a scale."""
         recipe = self.recipes[scale]
         return _study(str(recipe.plan["study"]), recipe.seeds, self.name)
+
+    def details(self, scale: Scale) -> Any:
+        """Every option of every setting and of what is asked, whether the file tells it or not."""
+        study = self.study(scale)
+        one = replace(study, seeds=study.seeds[:1])
+        return {"runs": list(recipes_of(one).values()), "asked": asked_of_runs(study.measures), "table": self.table}
 
     def cells(self, scale: Scale) -> list[Cell]:
         found = []
@@ -75,7 +80,8 @@ class StudyGroup(Group):
         state = folder.state(int(cell.name))
         if state == "failed":
             return "failed", str((folder.failure(int(cell.name)) or {}).get("error", "unknown"))
-        return ("done" if state == "evaluated" else "missing"), ""
+        done = state == "evaluated" or int(cell.name) in taken_rows(folder.path)[0]
+        return ("done" if done else "missing"), ""
 
     def run(
         self,
@@ -88,33 +94,62 @@ class StudyGroup(Group):
         retry_failed: bool = False,
         progress: ProgressKind = "auto",
     ) -> None:
-        study, place = self.study(scale), self.place(out, scale)
+        place = self.place(out, scale)
         indices = [int(cell.name) for cell in cells]
-        folder = begin_study(place, study)
+        folder = self._begin(out, scale)
         if all(folder.state(index) == "evaluated" for index in indices):
             return
-        take_over(folder, indices, [out / "groups", *reuse])
+        self.take(out, scale, [out / "groups", *reuse])
+        lacking = [int(cell.name) for cell in cells if self.state(out, scale, cell)[0] != "done"]
+        if not lacking:
+            return
         run_study(
-            study,
+            folder.study,
             place,
             engine=engine(),
-            indices=indices,
+            indices=lacking,
             retry_failed=retry_failed,
             plugins=imported(),
             progress=progress,
         )
 
+    def take(self, out: Path, scale: Scale, places: Sequence[Path]) -> int:
+        folder = self._begin(out, scale)
+        indices = range(len(folder.study))
+        count = take_over(folder, indices, places)
+        # The tables of a benchmark compare runs with each other, and are made of the runs themselves.
+        return count + (take_rows(folder, indices, places) if self.table == "runs" else 0)
+
+    def refusal(self, scale: Scale, places: Sequence[Path]) -> str:
+        return refusal(self.study(scale), places)
+
+    def _begin(self, out: Path, scale: Scale) -> StudyFolder:
+        """The folder of its study; the same recipe may have been told in other words there."""
+        place, study = self.place(out, scale), self.study(scale)
+        if (place / RECORD).exists() and open_study(place).study != study:
+            write_json(place / RECORD, study.to_json())
+        return begin_study(place, study)
+
+    def keep(self, out: Path, scale: Scale) -> None:
+        super().keep(out, scale)
+        keep_recipes(open_study(self.place(out, scale)))
+
     def collect(self, out: Path, scale: Scale) -> pl.DataFrame:
         import polars as pl
 
         place = self.place(out, scale)
-        if not (place / "study.json").exists():
+        if not (place / RECORD).exists():
             return pl.DataFrame()
         folder = open_study(place)
         if self.table == "runs":
-            return make_table(folder)
+            taken = taken_rows(place)[1]
+            own = make_table(folder)
+            if not len(taken):
+                return own
+            more = taken.filter(~pl.col("index").is_in(own["index"].unique())) if len(own) else taken
+            return pl.concat([part for part in (own, more) if len(part)], how="diagonal_relaxed")
         others = [GROUPS[name].place(out, scale) for name in self.joined]
-        return _benchmark(folder, [open_study(other) for other in others if (other / "study.json").exists()])
+        return _benchmark(folder, [open_study(other) for other in others if (other / RECORD).exists()])
 
 
 def _benchmark(folder: StudyFolder, others: Sequence[StudyFolder]) -> pl.DataFrame:
@@ -133,40 +168,3 @@ def _benchmark(folder: StudyFolder, others: Sequence[StudyFolder]) -> pl.DataFra
     seconds = make_table(folder).select("index", "seconds").unique("index")
     whole = pl.concat([part for part in parts if len(part)], how="diagonal_relaxed")
     return whole.join(seconds, on="index", how="left")
-
-
-def run_hash(spec: RunSpec, before: RunSpec | None = None) -> str:
-    """A hash of all that decides a training, whichever study it stands in; what is asked of it is not a part."""
-    about = {
-        key: value for key, value in asdict(spec).items() if key not in ("index", "after", "parameter", "strength")
-    }
-    told = [about, None if before is None else run_hash(before)]
-    return hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()
-
-
-def _hashes(folder: StudyFolder) -> Iterator[tuple[int, str]]:
-    study = folder.study
-    for spec in study:
-        yield spec.index, run_hash(spec, None if spec.after is None else study[spec.after])
-
-
-def take_over(folder: StudyFolder, indices: Sequence[int], places: Sequence[Path]) -> int:
-    """Copy finished runs of other studies that were trained by the same recipe; how many.
-
-    Answers that were measured there and are asked for here count, too: they are stored by what was asked.
-    """
-    wanted = set(indices)
-    lacking = {key: index for index, key in _hashes(folder) if index in wanted and folder.state(index) == "pending"}
-    count = 0
-    for place in places:
-        for record in sorted(Path(place).glob("**/study.json")):
-            if not lacking or record.parent.resolve() == folder.path.resolve():
-                continue
-            other = open_study(record.parent)
-            for index, key in _hashes(other):
-                if key in lacking and other.progress(index) in ("trained", "evaluated"):
-                    target = folder.run(lacking.pop(key))
-                    make_folders(target.parent)
-                    shutil.copytree(other.run(index), target)
-                    count += 1
-    return count

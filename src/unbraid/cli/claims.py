@@ -127,7 +127,8 @@ def claims_show(claim: Positional[str], *, scale: Scale = "small", out: Path = O
     for name, rule in one.rules.items():
         lines.append(f"  rule       {name}: {rule} - {rule.about}")
     for name, recipe in recipes.items():
-        lines.append(f"  group      {name}: {recipe.words}; seeds {_range(recipe.seeds)}, about {recipe.minutes:g} min")
+        cost = _cost(recipe.minutes, recipe.unit)
+        lines.append(f"  group      {name}: {recipe.words}; seeds {_range(recipe.seeds)}, about {cost} in all")
     lines += [f"  note       {note}" for note in one.notes]
     lines += [f"  known      {one.known}", f"  data       {one.data}"]
     if record is not None:
@@ -165,7 +166,8 @@ def claims_run(
         out: Folder of runs, tables and claims.json.
         plan: Print what would be done, its cost and the commands for a cluster, and do nothing.
         force: Run although it takes more than a day.
-        reuse: Folders of studies; runs there that were trained by the same recipe are taken over.
+        reuse: Folders of studies and claims; what was measured there by the same recipe is taken over, and of others
+            is said how the nearest differs.
         retry_failed: Try again what failed before.
         workers: How many trainings at a time.
         engine: process for this machine, ray for a cluster.
@@ -173,7 +175,7 @@ def claims_run(
         progress: How progress is shown (on stderr).
         json: Print the records as JSON.
     """
-    from unbraid.claims import groups, run_claims
+    from unbraid.claims import check_reuse, groups, run_claims
     from unbraid.claims import plan as planned_of
     from unbraid.engines import make_engine
     from unbraid.errors import unknown_name
@@ -183,13 +185,17 @@ def claims_run(
             raise unknown_name("run group", name, groups())
     if not patterns and not group:
         raise UsageError("which claims? Give ids, patterns such as 'slow/*', or all; unbraid claims list shows them")
+    check_reuse(reuse)
     chosen = _chosen(patterns)
     if group:
         chosen = [one for one in chosen if set(one.groups) & set(group)]
     todo = [one for one in planned_of(chosen, scale, out) if not group or one.group.name in group]
     minutes = sum(one.minutes for one in todo)
+    for one in todo:
+        if reuse and one.todo and (why := one.group.refusal(scale, reuse)):
+            print(f"{one.group.name}: {why}", file=sys.stderr)
     if plan or (minutes > LONG and not force):
-        _print_plan(todo, scale, out, minutes)
+        _print_plan(todo, scale, out, minutes, patterns)
         return
     cells = sum(len(one.todo) for one in todo)
     print(
@@ -214,20 +220,29 @@ def claims_run(
         raise SystemExit(1)
 
 
-def claims_judge(patterns: Patterns = (), *, scale: Scale = "small", out: Path = OUT, json: bool = False) -> None:
+def claims_judge(
+    patterns: Patterns = (),
+    *,
+    scale: Scale = "small",
+    out: Path = OUT,
+    reuse: Annotated[tuple[Path, ...], arg(metavar="FOLDER")] = (),
+    json: bool = False,
+) -> None:
     """Judge claims anew from the tables that are there, without training; adds records to claims.json.
 
     Args:
         patterns: Ids, areas or patterns (otherwise all).
         scale: Whose runs are judged.
         out: Folder of the claims.
+        reuse: Folders of studies and claims; what was measured there by the same recipe is taken over first: runs, or
+            a table beside which recipes.json tells by which recipe. Of others is said how the nearest differs.
         json: Print the records as JSON.
     """
     from unbraid.claims import judge_claims
 
-    if not (out / "groups").exists():
+    if not (out / "groups").exists() and not reuse:
         raise UsageError(f"{out} holds no runs of claims yet. Start: unbraid claims run all --out {quoted(out)}")
-    _tell(judge_claims(_chosen(patterns), scale, out, rejudged=True), json)
+    _tell(judge_claims(_chosen(patterns), scale, out, reuse=reuse, rejudged=True), json)
 
 
 def claims_report(*, out: Path = OUT, readme: bool = False) -> None:
@@ -268,7 +283,7 @@ def _tell(records: list[dict[str, Any]], json: bool) -> None:
     print(", ".join(f"{count} {word}" for word, count in counts.items()))
 
 
-def _print_plan(todo: list[Planned], scale: str, out: Path, minutes: float) -> None:
+def _print_plan(todo: list[Planned], scale: str, out: Path, minutes: float, asked: tuple[str, ...]) -> None:
     print(f"plan of scale {scale}: {sum(len(one.todo) for one in todo):,} pieces of work in {len(todo)} run groups")
     for one in todo:
         recipe = one.group.recipes[one.scale]
@@ -276,7 +291,7 @@ def _print_plan(todo: list[Planned], scale: str, out: Path, minutes: float) -> N
         steps = f" x {recipe.steps:,} steps" if recipe.steps else ""
         print(f"  {one.group.name}: {recipe.words}")
         print(f"      {runs:,} runs{steps}, about {one.minutes / 60:,.1f} {recipe.unit}-hours")
-        print(f"      {one.command(Path(quoted(out)))} --engine ray --force")
+        print(f"      {one.command(out, asked)} --engine ray --force")
     by_unit: dict[str, float] = {}
     for one in todo:
         unit = one.group.recipes[one.scale].unit
@@ -284,6 +299,14 @@ def _print_plan(todo: list[Planned], scale: str, out: Path, minutes: float) -> N
     print("in all about " + " and ".join(f"{hours:,.0f} {unit}-hours" for unit, hours in by_unit.items()))
     if minutes > LONG:
         print("more than a day: nothing was run; --force runs it here, the commands above on a Ray cluster (--address)")
+
+
+def _cost(minutes: float, unit: str) -> str:
+    return (
+        f"{minutes:g} {unit}-minutes"
+        if minutes < 120
+        else f"{minutes / 60:,.{0 if minutes > 6000 else 1}f} {unit}-hours"
+    )
 
 
 def _range(seeds: tuple[int, ...]) -> str:

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from unbraid.study.learning import learning_table as learning_table
     from unbraid.study.learning import plot_learning as plot_learning
     from unbraid.study.markdown import write_markdown as write_markdown
+    from unbraid.study.method import batch_size_of as batch_size_of
+    from unbraid.study.method import objective_of as objective_of
     from unbraid.study.presets import PRESETS as PRESETS
     from unbraid.study.runner import Coverage as Coverage
     from unbraid.study.runner import coverage as coverage
@@ -65,6 +67,7 @@ _HOMES = {
     "answer_all": "analysis",
     "answers_by_run": "table",
     "answers_of": "evaluation",
+    "batch_size_of": "method",
     "begin_study": "folder",
     "best_settings": "choosing",
     "chosen_study": "choosing",
@@ -77,6 +80,7 @@ _HOMES = {
     "learning_end": "learning",
     "learning_table": "learning",
     "make_table": "table",
+    "objective_of": "method",
     "open_study": "folder",
     "own_scores": "evaluation",
     "parse_study": "file",

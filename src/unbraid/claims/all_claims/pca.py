@@ -37,10 +37,10 @@ WORK = "Zietlow 2022"
             }
         )
     },
-    published=printed("", "worked example", best=24.49, turned=52.39),
+    published=printed("", "worked example", best=24.5, turned=52.4),
     known="5e-12 and 3e-6; the true optimum of the example is 23.15",
     data="exact",
-    notes=("the example's columns are not orthogonal: its printed optimum 24.49 is not the least, which is 23.15",),
+    notes=("the example's columns are not orthogonal: its printed optimum 24.5 is not the least, which is 23.15",),
 )
 def theorems(tables: Tables) -> Mapping[str, Measured]:
     (found,) = rows(tables, "exact", question="theorems").to_dicts()
@@ -147,6 +147,7 @@ def _distance(tables: Tables, model: str, **where: Any) -> dict[int, float]:
     },
     known=".008 / .859 / .791 and .104 / .602 / .401 (a latent off on one map of five); beta is larger than published",
     data="toy",
+    too_small="latents that are not active yet have no distance",
 )
 def diagonal_orthogonal(tables: Tables) -> Mapping[str, Measured]:
     found: dict[str, Measured] = {}
@@ -169,6 +170,7 @@ def diagonal_orthogonal(tables: Tables) -> Mapping[str, Measured]:
     of_contrast={"autoencoder minus VAE": 0.24, "full covariance minus VAE": 0.34},
     known="nothing was measured before; the level of random directions is 1.91 for d = 6",
     data="real",
+    too_small="latents that are not active yet have no distance",
 )
 def mnist_orthogonal(tables: Tables) -> Mapping[str, Measured]:
     def distance(model: str) -> dict[int, float]:
@@ -193,6 +195,7 @@ def mnist_orthogonal(tables: Tables) -> Mapping[str, Measured]:
     of_contrast={"DtO, 1 minus 1.5": 0.48, "DS, 1.5 minus 1": 0.47},
     known=".512 .094 .024 and .561 .930 .992",
     data="toy",
+    too_small="latents that are not active yet have no distance",
 )
 def degenerate_variances(tables: Tables) -> Mapping[str, Measured]:
     def at(column: str, ratio: float) -> dict[int, float]:
@@ -212,6 +215,7 @@ def degenerate_variances(tables: Tables) -> Mapping[str, Measured]:
     rules={"minus DtO and MIG": C(0.4)},
     known="-.96 over 14 restarts; published on dSprites with DS",
     data="stand-in",
+    too_small="latents that are not active yet have no distance",
 )
 def dto_vs_mig(tables: Tables) -> Mapping[str, Measured]:
     table = tables["pca-blobs"]
@@ -229,7 +233,7 @@ def _manipulated(tables: Tables, model: str, variant: str) -> dict[int, float]:
     source(WORK, "table 4.2"),
     "A hidden change of local variance entangles VAEs, noise does not: beta-VAE on Shapes3D .60 -> .09, noise .66",
     groups=("pca-manip",),
-    cells={"pca-manip": {"model": ("beta-vae", "beta-tcvae")}},
+    cells={"pca-manip": {"model": ("beta-vae", "beta-tcvae", "hadamard64")}},
     rules={
         f"{model}, {other} minus perturbed": P(0.1)
         for model in ("beta-vae", "beta-tcvae")
@@ -237,15 +241,16 @@ def _manipulated(tables: Tables, model: str, variant: str) -> dict[int, float]:
     },
     published=printed("MIG", "Shapes3D, beta-VAE", original=0.60, perturbed=0.09, noise=0.66),
     of_contrast={"beta-vae, original minus perturbed": 0.51, "beta-vae, noise minus perturbed": 0.57},
-    known="beta-vae .72 -> .53, noise .67; beta-tcvae rises .55 -> .89",
+    known="beta-vae .72 -> .53, noise .67; beta-tcvae rises .55 -> .89; hadamard64 .81 -> .33, noise .57",
     data="stand-in",
+    notes=("images whose encoders are known exactly (hadamard64) are reported beside it and judged by no rule",),
 )
 def manipulation_lowers_mig(tables: Tables) -> Mapping[str, Measured]:
     return {
         f"{model}, {other} minus perturbed": pairs(
             _manipulated(tables, model, other), _manipulated(tables, model, "perturbed")
         )
-        for model in ("beta-vae", "beta-tcvae")
+        for model in ("beta-vae", "beta-tcvae", "hadamard64")
         for other in ("original", "noise")
     }
 

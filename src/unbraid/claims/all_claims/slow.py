@@ -19,15 +19,15 @@ from unbraid.claims.sources import source
 from unbraid.errors import UsageError
 
 WORK = "Klindt et al. 2021"
-LAP = "sprites32:orientation=0 @ protocol=lap"
-UNI = "sprites32:orientation=0 @ protocol=uni"
-NATURAL = "natural-sprites-discrete:size=32,channels=1"
-SETS = (LAP, UNI, NATURAL)
+LAP = ("sprites32:orientation=0 @ protocol=lap", "dsprites @ protocol=lap")
+UNI = ("sprites32:orientation=0 @ protocol=uni", "dsprites @ protocol=uni")
+NATURAL = ("natural-sprites-discrete:size=32,channels=1", "natural-sprites-discrete")
+"""At small scale and before, and at that of the source; no table has both."""
 SCORES = ("beta_vae", "factor_vae", "mig", "mcc", "dci_disentanglement", "modularity", "sap")
 SLOW = ("slow-vae",)
 
 
-def _mcc(tables: Tables, group: str, objective: str, data: str) -> dict[int, float]:
+def _mcc(tables: Tables, group: str, objective: str, data: str | tuple[str, ...]) -> dict[int, float]:
     return of_seeds(tables, group, "mcc", times=100, objective=objective, data=data)
 
 
@@ -129,8 +129,8 @@ def slowflow_beats_pcl(tables: Tables) -> Mapping[str, Measured]:
     groups=("slow-grid",),
     cells={"slow-grid": {"objective": ("slow-vae", "pm-vae", "gaussian-slow-vae")}},
     rules={"against PM-VAE": P(4), "against normal SlowVAE": P(4)},
-    published=printed("MCC", "dSprites LAP", SlowVAE=69.8, PM_VAE=49.2)
-    + printed("MCC", "Natural Sprites", SlowVAE=52.6, PM_VAE=39.0),
+    published=printed("MCC", "dSprites LAP", **{"SlowVAE": 69.8, "PM-VAE": 49.2})
+    + printed("MCC", "Natural Sprites", **{"SlowVAE": 52.6, "PM-VAE": 39.0}),
     of_contrast={"against PM-VAE": 17.1},
     known="+3.9 and +3.2 with three seeds: open",
     data="stand-in",
@@ -138,7 +138,7 @@ def slowflow_beats_pcl(tables: Tables) -> Mapping[str, Measured]:
 )
 def laplace_beats_normal(tables: Tables) -> Mapping[str, Measured]:
     def mean(objective: str) -> dict[int, float]:
-        return mean_over(*(_mcc(tables, "slow-grid", objective, data) for data in SETS))
+        return mean_over(*(_mcc(tables, "slow-grid", objective, data) for data in (LAP, UNI, NATURAL)))
 
     slow = mean("slow-vae")
     return {
@@ -154,7 +154,7 @@ def laplace_beats_normal(tables: Tables) -> Mapping[str, Measured]:
     groups=("slow-grid",),
     cells={"slow-grid": {"objective": ("slow-vae", "ada-gvae", "pcl")}},
     rules={"mean rank": R(0.05)},
-    published=printed("rank", "", SlowVAE=1.479, Ada_GVAE=2.125, PCL=2.396),
+    published=printed("rank", "", **{"SlowVAE": 1.479, "Ada-GVAE": 2.125, "PCL": 2.396}),
     of_contrast={"mean rank": 0.646},
     known="Ada-GVAE 1.69, PCL 2.55, SlowVAE 2.93 of five, p = .003: not reproduced",
     data="stand-in",
@@ -162,8 +162,9 @@ def laplace_beats_normal(tables: Tables) -> Mapping[str, Measured]:
 def best_mean_rank(tables: Tables) -> Mapping[str, Measured]:
     methods = ("slow-vae", "ada-gvae", "pcl")
     cells = []
-    for data in SETS:
-        for score in SCORES:
+    for data in rows(tables, "slow-grid", objective=methods)["data"].unique().sort():
+        # Of continuous factors the source ranks the MCC alone.
+        for score in SCORES if data in (*LAP, *UNI, *NATURAL) else ("mcc",):
             each = [of_seeds(tables, "slow-grid", score, objective=one, data=data) for one in methods]
             cells.append([float(np.mean(list(values.values()))) for values in each])
     return {"mean rank": Ranked(methods, np.array(cells), "slow-vae")}
@@ -174,7 +175,7 @@ def best_mean_rank(tables: Tables) -> Mapping[str, Measured]:
     source(WORK, "table 1", "table 16"),
     "Sparse pairs serve SlowVAE better than uniform ones: MCC 69.8 against 58.8",
     groups=("slow-grid",),
-    cells={"slow-grid": {"objective": SLOW, "data": (LAP, UNI)}},
+    cells={"slow-grid": {"objective": SLOW, "data": (*LAP, *UNI)}},
     rules={"LAP minus UNI": P(3)},
     published=printed("MCC", "dSprites", LAP=69.8, UNI=58.8),
     of_contrast={"LAP minus UNI": 11.0},
@@ -214,9 +215,9 @@ def larger_gap_helps(tables: Tables) -> Mapping[str, Measured]:
 @claim(
     "slow/dependence-harmless",
     source(WORK, "table 21", "table 22"),
-    "Breaking natural dependences does not clearly help: MCC 52.6 -> 49.9 discrete, 49.1 -> 52.9 continuous (p = .053)",
+    "Breaking natural dependences does not clearly help: MCC 52.6 -> 49.9 discrete, 49.1 -> 52.9 continuous (n.s.)",
     groups=("slow-natural", "slow-grid"),
-    cells={"slow-grid": {"objective": SLOW, "data": (NATURAL,)}},
+    cells={"slow-grid": {"objective": SLOW, "data": NATURAL}},
     rules={"discrete": N(4), "continuous": N(4)},
     published=printed("MCC", "discrete", natural=52.6, permuted=49.9)
     + printed("MCC", "continuous", natural=49.1, permuted=52.9),
@@ -224,6 +225,7 @@ def larger_gap_helps(tables: Tables) -> Mapping[str, Measured]:
     known="nothing was measured before; the dependence is built into the stand-in",
     data="stand-in",
     unit="points",
+    notes=("from the printed means and deviations of ten seeds p = .053 follows for the continuous version",),
 )
 def dependence_harmless(tables: Tables) -> Mapping[str, Measured]:
     table = rows(tables, "slow-natural", objective="slow-vae")

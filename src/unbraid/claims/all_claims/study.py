@@ -241,13 +241,14 @@ def no_transfer_between_sets(tables: Tables) -> Mapping[str, Measured]:
 @claim(
     "study/transfer-trials",
     source(WORK, "result 4"),
-    "The best setting wins with another seed (80.7 %), hardly beyond chance (51.4 %) on another set and score (54.9 %)",
+    "The best setting wins with another seed (80.7 %), hardly beyond chance on another set and score (54.9 %)",
     groups=GRID,
     rules={"percent": J({"gain at home": above(10), "gain away less half": below(0)})},
-    published=printed("%", "", home=80.7, other_set=59.3, other_set_and_score=54.9, chance=51.4),
+    published=printed("%", "", home=80.7, other_set=59.3, other_set_and_score=54.9),
     known="75.9 / 67.8 / 62.2, chance 52.8",
     data="rendered",
     unit="%",
+    notes=("the source prints no level of chance: with 36 settings and ties that count as wins it is 51.4 %",),
 )
 def trials(tables: Tables) -> Mapping[str, Measured]:
     table = _grid(tables)

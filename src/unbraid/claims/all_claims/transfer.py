@@ -82,6 +82,7 @@ def abs_unsure_on_corruptions(tables: Tables) -> Mapping[str, Measured]:
     known="nothing was measured before; on MNIST 55.8 -> 76.3 is published, without a value of Linf training",
     data="real",
     unit="points",
+    notes=("networks were trained against Linf adversaries by Adam, in noise by SGD; each kind beside its own twin",),
 )
 def ant_specific(tables: Tables) -> Mapping[str, Measured]:
     trained = attacked(tables, "mnist-pgd", PGD, "linf")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -12,10 +13,11 @@ import numpy as np
 from unbraid.claims.all_groups.noise import PGD
 from unbraid.errors import UsageError
 
-__all__ = ["CLASSIFIERS", "DRAWING", "TEST", "calibrated", "digits", "distances", "run_of", "tried"]
+__all__ = ["DRAWING", "NETWORKS", "TEST", "calibrated", "digits", "distances", "run_of", "tried"]
 
 TEST = "mnist:split=test"
-CLASSIFIERS = {"cnn": "small-cnn", "binary-cnn": "binarised:net=small-cnn"}
+NETWORKS = {"cnn": "small-cnn", "binary-cnn": "binarised:net=small-cnn", "substitute": "substitute"}
+"""Classifiers by the names of models; the last is attacked in the place of others."""
 DRAWING = ("abs", "binary-abs")
 
 
@@ -31,8 +33,7 @@ def run_of(needed: Mapping[str, str], model: str, seed: int) -> Any:
         names = {
             "abs": spec.objective == "abs",
             "binary-abs": spec.objective == "abs",
-            "cnn": spec.net == CLASSIFIERS["cnn"],
-            "binary-cnn": spec.net == CLASSIFIERS["binary-cnn"],
+            **{name: spec.net == net for name, net in NETWORKS.items()},
             "pgd": augment == PGD or augment.startswith("adversarial"),
             "twin": not augment and spec.after is not None,
         }
@@ -84,8 +85,16 @@ def digits(images: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def distances(
-    run: Any, model: str, norm: str, seed: int, images: int, few: int, chosen: Mapping[str, Mapping[str, Any]]
+    run: Any,
+    model: str,
+    norm: str,
+    seed: int,
+    images: int,
+    few: int,
+    chosen: Mapping[str, Mapping[str, Any]],
+    needed: Mapping[str, str],
 ) -> list[dict[str, Any]]:
+    """Smallest distances of some digits by each of the attacks chosen that can ask this model."""
     from unbraid.robustness import attacks
 
     short, whole = _classifiers(run, model, few)
@@ -96,8 +105,9 @@ def distances(
         if not short.offers(attacks.get(name).needs):
             continue
         more: dict[str, Any] = {"binary": threshold} if name == "latent-descent" else {}
+        more |= {"substitute": run_of(needed, "substitute", seed)} if name == "transfer" else {}
         found = attacks.get(name)(
-            short, pixels, labels, norm=norm, seed=seed, verify=whole, threshold=threshold, **options, **more
+            short, pixels, labels, norm=norm, seed=seed, verify=whole, threshold=threshold, **{**options, **more}
         )
         for image, distance in zip(index, found.distances.cpu().numpy(), strict=True):
             # JSON has no infinity: nothing stands for it.
@@ -123,18 +133,33 @@ def calibrated(run: Any, images: int, seed: int) -> Any:
 
 _TRIED: dict[str, dict[str, dict[str, Any]]] = {
     "l0": {"salt-and-pepper": {"restarts": 2}, "pointwise": {"restarts": 2}},
-    "l2": {"gaussian": {"restarts": 3}, "fgm": {}, "deepfool": {}, "bim": {}, "ddn": {}},
-    "linf": {"fgm": {}, "deepfool": {}, "bim": {}, "mim": {}},
+    "l2": {"gaussian": {"restarts": 3}, "fgm": {}, "deepfool": {}, "bim": {}, "ddn": {}, "transfer": {"levels": 10}},
+    "linf": {"fgm": {}, "deepfool": {}, "bim": {}, "mim": {}, "transfer": {"levels": 10}},
 }
-_ONLY_DRAWING = {"latent-descent": {}, "boundary": {"steps": 300}}
 
 
 def tried(norm: str, model: str, smoke: bool) -> dict[str, dict[str, Any]]:
+    """Attacks with all their settings: the same for all models, but for what only some can be asked, or at great cost.
+
+    Settings that are left alone are told, too: they are a part of the recipe.
+    """
+    from unbraid.robustness import attacks
+
+    def whole(name: str, told: Mapping[str, Any]) -> dict[str, Any]:
+        usual = attacks.get(name).options
+        return {key: value for key, value in usual.items() if value is not inspect.Parameter.empty} | dict(told)
+
+    return {name: whole(name, told) for name, told in _asked(norm, model, smoke).items()}
+
+
+def _asked(norm: str, model: str, smoke: bool) -> Mapping[str, Mapping[str, Any]]:
     if smoke:
         return {
             "l0": _TRIED["l0"],
-            "l2": {"fgm": {}, "gaussian": {"restarts": 1}},
+            "l2": {"fgm": {}, "gaussian": {"restarts": 1}, "transfer": {"levels": 2}},
             "linf": {"fgm": {}, "bim": {"steps": 2}},
         }[norm]
-    more = _ONLY_DRAWING if norm == "l2" and model in DRAWING else {}
-    return {**_TRIED[norm], **more}
+    if norm != "l2":
+        return _TRIED[norm]
+    drawing: Mapping[str, Mapping[str, Any]] = {"latent-descent": {}, "boundary": {"steps": 150}}
+    return {**_TRIED[norm], **(drawing if model in DRAWING else {"boundary": {"steps": 300}})}

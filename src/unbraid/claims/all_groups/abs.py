@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from unbraid.claims.all_groups._synthesis import (
-    CLASSIFIERS,
+    NETWORKS,
     TEST,
     calibrated,
     digits,
@@ -29,7 +29,7 @@ _HERE = "unbraid.claims.all_groups.abs"
 def _models(steps: int, samples: int, iterations: int, images: int) -> dict[str, Any]:
     nets = "".join(
         f'[[objectives.classifier]]\nnet = "{net}"\nlearning_rate = 1e-3\nsteps = {steps}\nbatch_size = 100\n'
-        for net in CLASSIFIERS.values()
+        for net in NETWORKS.values()
     )
     return {
         "study": f"""\
@@ -61,14 +61,14 @@ def _accurate(table: pl.DataFrame) -> list[str]:
 
 MODELS = StudyGroup(
     "abs-models",
-    "class-wise VAEs, a CNN and a CNN of thresholded digits",
+    "class-wise VAEs, a CNN, a CNN of thresholded digits, and a substitute for attacks that transfer",
     {
         "smoke": Recipe("MNIST, 3 steps", _models(3, 10, 2, 20), fresh(1), 0.5, ("mnist",)),
         "small": Recipe(
             "MNIST, 1,000 of 29,000 steps, searches of 1,000 starts and 30 passes",
             _models(1000, 1000, 30, 500),
             fresh(3),
-            35,
+            36,
             ("mnist",),
             steps=1000,
         ),
@@ -87,7 +87,16 @@ MODELS = StudyGroup(
 
 
 def bernoulli(
-    seed: int, steps: int, samples: int, iterations: int, images: int, few: int, smoke: bool = False, *, place: Path
+    seed: int,
+    steps: int,
+    samples: int,
+    iterations: int,
+    images: int,
+    few: int,
+    smoke: bool = False,
+    *,
+    place: Path,
+    needed: Mapping[str, str],
 ) -> list[dict[str, Any]]:
     """An ABS model with a Bernoulli likelihood, attacked as the Gaussian one is."""
     from unbraid.data import load
@@ -111,7 +120,7 @@ def bernoulli(
     )
     if not run.finished:
         raise KeyboardInterrupt
-    rows = distances(run, "abs", "l2", seed, images, few, tried("l2", "abs", smoke))
+    rows = distances(run, "abs", "l2", seed, images, few, tried("l2", "abs", smoke), needed)
     return [{**row, "model": "abs-bernoulli", "norm": "l2"} for row in rows]
 
 
@@ -151,6 +160,7 @@ BERNOULLI = CellGroup(
             unit="GPU",
         ),
     },
+    needs=("abs-models",),
     work=_bernoulli,
 )
 

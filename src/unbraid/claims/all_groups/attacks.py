@@ -37,7 +37,7 @@ def attacked(
     needed: Mapping[str, str],
 ) -> list[dict[str, Any]]:
     """Smallest distances of some digits by some attacks."""
-    return distances(run_of(needed, model, seed), model, norm, seed, images, few, attacks)
+    return distances(run_of(needed, model, seed), model, norm, seed, images, few, attacks, needed)
 
 
 def bounded(model: str, norm: str, seed: int, images: int, *, needed: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -110,7 +110,7 @@ ATTACKS = CellGroup(
             "MNIST, 30 digits (20 for L0), attacks with 15 passes",
             _asked(30, 20, 15, 100, 20, 1000, 500),
             fresh(3),
-            120,
+            119,
             ("mnist",),
         ),
         "paper": Recipe(

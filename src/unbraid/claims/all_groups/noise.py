@@ -14,22 +14,20 @@ __all__ = ["ADVERSARIAL", "LEARNED", "NOISE"]
 _TEST = 'data = ["mnist:split=test"]\n'
 
 
-def _file(steps: int, ways: Sequence[str], asked: str, data: str = "mnist", rate: float = 0.02) -> dict[str, str]:
-    """A study: the clean network first, then fine-tuning from it."""
+_SGD = 'optimizer = "sgd"\nlearning_rate = [0.02]\n'
+_ADAM = "learning_rate = [1e-3]\n"
+"""Of networks trained against adversaries, which SGD does not teach, and of their twins."""
+
+
+def _file(steps: int, ways: Sequence[str], asked: str, tuner: str = _SGD) -> dict[str, str]:
+    """A study: the clean network first, then fine-tuning from it, in every way by the same optimiser."""
     tuned = "".join(
-        f'[[objectives.classifier]]\nafter = "classifier"\noptimizer = "sgd"\nlearning_rate = [{rate}]\n'
-        + (f'augment = ["{way}"]\n' if way else "")
+        f'[[objectives.classifier]]\nafter = "classifier"\n{tuner}' + (f'augment = ["{way}"]\n' if way else "")
         for way in ways
-        if not way.startswith("adversarial")
     )
-    against = "".join(
-        f'[[objectives.classifier]]\nafter = "classifier"\nlearning_rate = 1e-3\naugment = ["{way}"]\n'
-        for way in ways
-        if way.startswith("adversarial")
-    )
-    head = f'data = ["{data}"]\nsteps = {steps}\nnet = "small-cnn"\nbatch_size = 100\n'
+    head = f'data = ["mnist"]\nsteps = {steps}\nnet = "small-cnn"\nbatch_size = 100\n'
     drop = f"[options]\ndrop_at = [{max(1, steps * 5 // 6)}]\n"
-    return {"study": f"{head}{drop}[[objectives.classifier]]\nlearning_rate = 1e-3\n{tuned}{against}{asked}"}
+    return {"study": f"{head}{drop}[[objectives.classifier]]\nlearning_rate = 1e-3\n{tuned}{asked}"}
 
 
 def _corruptions(images: int, suite: str = "mnist-c") -> str:
@@ -157,11 +155,11 @@ ADVERSARIAL = StudyGroup(
     "networks trained against Linf adversaries, and their twins",
     {
         "smoke": Recipe(
-            _SMOKE, _file(3, ("", PGD), _corruptions(20, _FEW) + _attacks(10, 2, 0.3)), fresh(1), 0.7, ("mnist",)
+            _SMOKE, _file(3, ("", PGD), _corruptions(20, _FEW) + _attacks(10, 2, 0.3), _ADAM), fresh(1), 0.7, ("mnist",)
         ),
         "small": Recipe(
             _SMALL,
-            _file(2400, ("", PGD), _corruptions(2500) + _attacks(300, 40, 0.3)),
+            _file(2400, ("", PGD), _corruptions(2500) + _attacks(300, 40, 0.3), _ADAM),
             fresh(3),
             60,
             ("mnist",),
@@ -169,7 +167,12 @@ ADVERSARIAL = StudyGroup(
         ),
         "paper": Recipe(
             _PAPER,
-            _file(120_000, ("", PGD.replace("steps=7", "steps=40")), _corruptions(10_000) + _attacks(1000, 100, 0.3)),
+            _file(
+                120_000,
+                ("", PGD.replace("steps=7", "steps=40")),
+                _corruptions(10_000) + _attacks(1000, 100, 0.3),
+                _ADAM,
+            ),
             fresh(3),
             9 * 600,
             ("mnist",),

@@ -1,4 +1,4 @@
-"""The VAE-PCA theory: synthetic data, restarts, digits, and data sets whose local variance was changed."""
+"""The VAE-PCA theory: synthetic data, restarts, digits."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import polars as pl
 from unbraid.claims.cells import CellGroup, Work
 from unbraid.claims.group import Recipe, fresh
 
-__all__ = ["BLOBS", "DIGITS", "MANIPULATED", "SYNTHETIC"]
+__all__ = ["BLOBS", "DIGITS", "SYNTHETIC"]
 
 _HERE = "unbraid.claims.all_groups.pca"
 EXPERIMENTS = ("orthogonality", "degeneracy", "polarised")
@@ -191,72 +191,4 @@ DIGITS = CellGroup(
     },
     work=_digits,
     gate=_used,
-)
-
-HUES = "rooms3d-32:scale=4,shape=0,object_hue=0,orientation=7"
-"""Floor and wall hue of a room."""
-METHODS, VARIANTS = ("beta-vae", "beta-tcvae", "pcl"), ("original", "perturbed", "noise")
-
-
-def manipulated(
-    data: str, options: Mapping[str, Any], method: str = "", variant: str = "", seed: int = 0, *, place: Path
-) -> list[dict[str, Any]]:
-    """A fresh model on a data set, its perturbed version, or in noise; without a method, the perturbation itself."""
-    from unbraid.theory import manipulation_trials
-
-    if not method:
-        # The perturbation is made when the first trial is asked for.
-        next(iter(manipulation_trials(data, place, seeds=[0], methods=["beta-vae"], **options)))
-        return []
-    trials = manipulation_trials(data, place, seeds=[seed], methods=[method], **options)
-    return [{**trial.setting, **trial.run()} for trial in trials if trial.setting["variant"] == variant]
-
-
-def _manipulated(plan: Mapping[str, Any], seeds: Sequence[int]) -> list[Work]:
-    function = f"{_HERE}:manipulated"
-    found = [Work("perturbation", {}, 0, 8, function, dict(plan), trains=True)]
-    for seed in seeds:
-        for method in METHODS:
-            for variant in VARIANTS:
-                told = {"method": method, "variant": variant, "seed": seed}
-                about = {"model": method, "variant": variant, "seed": seed}
-                name = f"{method}-{variant}-{seed}"
-                found.append(Work(name, about, 1, 1, function, {**plan, **told}, trains=True))
-    return found
-
-
-def _manipulation(steps: int, restarts: int, pattern: int, data: str = HUES, **options: Any) -> dict[str, Any]:
-    return {"data": data, "options": {"steps": steps, "restarts": restarts, "pattern_steps": pattern, **options}}
-
-
-MANIPULATED = CellGroup(
-    "pca-manip",
-    "fresh models on data whose local variance was changed",
-    {
-        "smoke": Recipe(
-            "two hues of rooms3d-32, 6 steps",
-            _manipulation(6, 4, 4, net="mlp:width=32", warm_up=2),
-            fresh(1),
-            1,
-            ("rooms3d-32",),
-        ),
-        "small": Recipe(
-            "two hues of rooms3d-32, 6,000 of 300,000 steps",
-            _manipulation(6000, 8, 1000),
-            fresh(5),
-            150,
-            ("rooms3d-32",),
-            steps=6000,
-        ),
-        "paper": Recipe(
-            "Shapes3D, 300,000 steps",
-            _manipulation(300_000, 8, 100_000, data="shapes3d"),
-            fresh(10),
-            98 * 180,
-            ("shapes3d",),
-            steps=300_000,
-            unit="GPU",
-        ),
-    },
-    work=_manipulated,
 )
