@@ -46,6 +46,27 @@ def test_a_block_leaves_open_what_an_earlier_one_asked_for(tmp_path):
 
 
 @pytest.mark.usefixtures("small")
+def test_a_block_of_scenarios_asks_no_others_of_the_models_that_it_touches(tmp_path):
+    begin_matrix(tmp_path, plan(scenarios=("iid", "noise", "blur")))
+    folder = run_matrix(plan(scenarios=("blur",)), tmp_path, engine=InlineEngine(), progress="none")
+    assert {cell.scenario for cell in folder.missing()} == {"iid", "noise"}
+
+
+@pytest.mark.usefixtures("small")
+def test_a_scenario_that_fails_is_told_and_the_others_are_asked(tmp_path, monkeypatch):
+    def broken(*_):
+        raise ZeroDivisionError("out of fog")
+
+    monkeypatch.setattr("unbraid.transfer.all_scenarios.corrupted.Weather.numbers", broken, raising=False)
+    made = plan(scenarios=("iid", "weather", "digital"))
+    folder = run_matrix(made, tmp_path, engine=InlineEngine(), progress="none")
+    assert {cell.scenario for cell in folder.missing()} == {"weather"}
+    failures = [folder.failure(made.run_key(cell)) for cell in folder.missing()]
+    assert all("vanilla on weather" in one or "gaussian-noise on weather" in one for one in failures)
+    assert all("out of fog" in one for one in failures)
+
+
+@pytest.mark.usefixtures("small")
 def test_biases_may_be_absent_from_a_domain_and_splits_from_a_bias():
     some = plan(
         biases=("gaussian-noise", "speckle"),
