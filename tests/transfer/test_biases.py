@@ -78,6 +78,8 @@ def test_a_budget_reaches_the_recipe():
     made = recipe("linf-training", DIGITS, Budget(steps=7, adversary=40)).trained()
     assert made["steps"] == 7
     assert made["options"]["augment"] == ["adversarial:norm=linf,radius=0.3,steps=40,share=1"]
+    growing = recipe("linf-training", DIGITS, Budget(steps=100, warmup=0.6)).trained()
+    assert growing["options"]["augment"] == ["adversarial:norm=linf,radius=0.3,steps=10,warmup=60,share=1"]
 
 
 def test_what_there_is_can_be_asked_twice():

@@ -59,7 +59,7 @@ def _small() -> Plan:
         everything,
         tuple(names()),
         (0, 1, 2),
-        Budget(steps=1500, rate=2e-3, encoder_rate=1e-3, drop=0.7, search=200, iterations=5),
+        Budget(steps=1500, warmup=0.6, rate=2e-3, encoder_rate=1e-3, drop=0.7, search=200, iterations=5),
         settings,
         absent={"rooms3d-32": tuple(name for name in everything if name not in with_twins(_ROOMS))},
         unsplit=("linf-training", "l2-training", *(name for name in _COMBINED if not name.startswith("slow-vae"))),

@@ -46,6 +46,8 @@ class Budget:
     batch_size: int = 64
     adversary: int = 10
     """Steps of the adversary in adversarial training."""
+    warmup: float = 0.0
+    """Part of the steps over which the radius of adversarial training grows."""
     latents: int = 10
     rate: float = 0.0
     """Learning rate of classifiers; 0 leaves it to the objective."""

@@ -73,4 +73,6 @@ def more_data(recipe: Recipe) -> Recipe:
 def _adversarial(recipe: Recipe, norm: str) -> Recipe:
     usual = {"linf": 0.3, "l2": 1.5} if recipe.domain.bounds else {"linf": 8 / 255, "l2": 0.5}
     radius = recipe.domain.bounds.get(norm, usual[norm])
-    return recipe.augmented(f"adversarial:norm={norm},radius={radius:g},steps={recipe.budget.adversary}", share=1.0)
+    budget = recipe.budget
+    grown = f",warmup={round(budget.warmup * budget.steps)}" if budget.warmup else ""
+    return recipe.augmented(f"adversarial:norm={norm},radius={radius:g},steps={budget.adversary}{grown}", share=1.0)
