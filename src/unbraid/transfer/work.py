@@ -68,7 +68,7 @@ def ask_run(folder: str, key: dict[str, Any], cells: Sequence[dict[str, Any]]) -
 def _ask(matrix: MatrixFolder, cell: Cell, run: Any) -> None:
     began = time.perf_counter()
     domain = DOMAINS[cell.domain]
-    scenario = matrix.plan.scenario(cell.scenario, cell.bias)
+    scenario = matrix.plan.scenario(cell)
     data = _load(scenario.on(domain))
     if scenario.missing(subject_of(run, data, scenario.reading), domain):
         matrix.write_cell(cell, None, (), time.perf_counter() - began)
