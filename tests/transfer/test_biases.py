@@ -82,6 +82,14 @@ def test_a_budget_reaches_the_recipe():
     assert growing["options"]["augment"] == ["adversarial:norm=linf,radius=0.3,steps=10,warmup=60,share=1"]
 
 
+def test_analysis_by_synthesis_may_train_longer_than_the_others():
+    budget = Budget(steps=100, drawing=4.0, anneal=0.05)
+    drawn = [recipe(name, DIGITS, budget).trained() for name in ("abs", "gaussian-noise+abs-bernoulli", "abs-exact")]
+    assert {one["steps"] for one in drawn} == {400}
+    assert {one["options"]["anneal_steps"] for one in drawn} == {20}
+    assert recipe("slow-vae", DIGITS, budget).trained()["steps"] == 100
+
+
 def test_what_there_is_can_be_asked_twice():
     # Folders of the package must not be named like its functions: importing them would take their place.
     from unbraid import transfer

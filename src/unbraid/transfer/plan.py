@@ -144,9 +144,11 @@ class Plan:
 
     def hours(self, keys: Sequence[RunKey], cells: Sequence[Cell]) -> float:
         """Expected hours of one core for these trainings and these cells."""
-        step = self.budget.steps * STEP * self.budget.batch_size / 64
-        training = sum(RUN + step * cost_of(key.recipe) * DOMAINS[key.domain].cost for key in keys)
+        training = sum(RUN + self.recipe(key.domain, key.recipe).steps * self._step(key) for key in keys)
         return (training + sum(self._seconds(cell) for cell in cells)) / 3600
+
+    def _step(self, key: RunKey) -> float:
+        return STEP * self.budget.batch_size / 64 * cost_of(key.recipe) * DOMAINS[key.domain].cost
 
     def _seconds(self, cell: Cell) -> float:
         scenario = self.scenario(cell)

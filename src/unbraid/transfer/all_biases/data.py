@@ -59,7 +59,7 @@ def stylised(recipe: Recipe) -> Recipe:
     return recipe.augmented("stylised")
 
 
-@register("more-data", own=("few-labels", *CORRUPTIONS), cost=1.5)
+@register("more-data", own=("few-labels", *CORRUPTIONS), cost=2.0)
 def more_data(recipe: Recipe) -> Recipe:
     """Trained on another domain first, then here: a surrogate for pre-training on many photographs."""
     other = OTHER.get(recipe.domain.name)

@@ -46,9 +46,11 @@ def _bijective(recipe: Recipe, objective: str) -> Recipe:
 
 
 def _drawing(recipe: Recipe, **options: Any) -> Recipe:
+    drawn = replace(recipe, objective="abs", net="")
     budget = recipe.budget
-    search = {"samples": budget.search, "iterations": budget.iterations, "anneal_steps": max(1, budget.steps // 2)}
-    return replace(recipe, objective="abs", options={**_factor(recipe), **search, **options}, net="")
+    search = {"samples": budget.search, "iterations": budget.iterations}
+    search |= {"anneal_steps": max(1, round(budget.anneal * drawn.steps))}
+    return replace(drawn, options={**_factor(recipe), **search, **options})
 
 
 def _factor(recipe: Recipe) -> dict[str, Any]:

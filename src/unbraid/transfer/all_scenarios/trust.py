@@ -22,7 +22,7 @@ class Confidence(Scenario):
     """Under corruptions: 1 - area under the curve of risk over coverage; and 1 - mean confidence when wrong."""
 
     unit = "share"
-    cost = 0.002
+    cost = 0.001
 
     images: int = 200
     """At most so many images, each under all corruptions."""
@@ -71,7 +71,7 @@ class FewLabels(Scenario):
     title = "Few labels"
     unit = "share"
     wants = ("scores", "training")
-    cost = 0.001
+    cost = 0.0002
 
     labels: int = 100
     """Labelled images."""
