@@ -74,6 +74,17 @@ def test_what_does_not_go_together_is_refused_with_the_reason(name, reason):
         recipe(name, DIGITS)
 
 
+@pytest.mark.parametrize(("domain", "other"), [("affine-digits", "fashion-mnist"), ("fashion-mnist", "mnist")])
+def test_more_data_come_from_a_domain_of_the_same_shape(domain, other):
+    assert recipe("more-data", DOMAINS[domain]).start == other  # all of them 28x28x1
+
+
+@pytest.mark.parametrize("domain", ["sprites32", "rooms3d-32"])
+def test_where_no_domain_has_the_shape_more_data_are_refused(domain):
+    with pytest.raises(UsageError, match="no other domain of the shape"):
+        recipe("more-data", DOMAINS[domain])
+
+
 def test_a_budget_reaches_the_recipe():
     made = recipe("linf-training", DIGITS, Budget(steps=7, adversary=40)).trained()
     assert made["steps"] == 7

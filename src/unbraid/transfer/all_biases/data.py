@@ -12,9 +12,8 @@ OTHER = {
     "affine-digits": "fashion-mnist",
     "mnist": "fashion-mnist",
     "fashion-mnist": "mnist",
-    "sprites32": "affine-digits",
 }
-"""What models of a domain are trained on before, for want of a large set of photographs."""
+"""What models of a domain are trained on before, for want of a large set of photographs; of the same shape."""
 
 
 @register("gaussian-noise", own=CORRUPTIONS)
