@@ -1,5 +1,7 @@
 """Adversarial training: where images go, how far, and what the attack leaves untouched."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from torch import nn
@@ -40,6 +42,17 @@ def test_against_a_linear_model_the_attack_ends_at_the_known_place():
     edge = 0.5 + 0.3 * away / away.flatten(1).norm(dim=1)[:, None, None, None]
     found = moved("adversarial:norm=l2,radius=0.3,random_start=false", scene, inputs)
     torch.testing.assert_close(found, edge)
+
+
+def test_the_radius_grows_over_the_warmup_and_stays():
+    # Five steps of warmup: a sixth of the radius at once, then a sixth more each step; all of it from the fifth on.
+    inputs = batch(grey=True)
+    for step, grown in ((0, 1 / 6), (3, 4 / 6), (5, 1), (99, 1)):
+        scene = replace(scene_of(), step=step)
+        found = moved("adversarial:radius=0.3,steps=20,warmup=5", scene, inputs)
+        assert (found - 0.5).abs().amax() == pytest.approx(0.3 * grown, abs=1e-6)
+        length = augment.make("adversarial:step_size=0.06,warmup=5").at(step).step_size
+        assert length == pytest.approx(0.06 * grown)
 
 
 @pytest.mark.parametrize(("norm", "order"), [("linf", float("inf")), ("l2", 2)])

@@ -74,10 +74,31 @@ def test_what_does_not_go_together_is_refused_with_the_reason(name, reason):
         recipe(name, DIGITS)
 
 
+@pytest.mark.parametrize(("domain", "other"), [("affine-digits", "fashion-mnist"), ("fashion-mnist", "mnist")])
+def test_more_data_come_from_a_domain_of_the_same_shape(domain, other):
+    assert recipe("more-data", DOMAINS[domain]).start == other  # all of them 28x28x1
+
+
+@pytest.mark.parametrize("domain", ["sprites32", "rooms3d-32"])
+def test_where_no_domain_has_the_shape_more_data_are_refused(domain):
+    with pytest.raises(UsageError, match="no other domain of the shape"):
+        recipe("more-data", DOMAINS[domain])
+
+
 def test_a_budget_reaches_the_recipe():
     made = recipe("linf-training", DIGITS, Budget(steps=7, adversary=40)).trained()
     assert made["steps"] == 7
     assert made["options"]["augment"] == ["adversarial:norm=linf,radius=0.3,steps=40,share=1"]
+    growing = recipe("linf-training", DIGITS, Budget(steps=100, warmup=0.6)).trained()
+    assert growing["options"]["augment"] == ["adversarial:norm=linf,radius=0.3,steps=10,warmup=60,share=1"]
+
+
+def test_analysis_by_synthesis_may_train_longer_than_the_others():
+    budget = Budget(steps=100, drawing=4.0, anneal=0.05)
+    drawn = [recipe(name, DIGITS, budget).trained() for name in ("abs", "gaussian-noise+abs-bernoulli", "abs-exact")]
+    assert {one["steps"] for one in drawn} == {400}
+    assert {one["options"]["anneal_steps"] for one in drawn} == {20}
+    assert recipe("slow-vae", DIGITS, budget).trained()["steps"] == 100
 
 
 def test_what_there_is_can_be_asked_twice():

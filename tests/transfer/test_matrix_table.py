@@ -79,6 +79,20 @@ def test_published_outcomes_are_judged_by_their_rules():
     assert words["thresholding alone gives most of the L∞ robustness"] == "does not hold"
 
 
+def test_a_gaussian_likelihood_is_judged_against_drawings_that_must_match():
+    text = "a Gaussian likelihood and analysis by synthesis, which rejects what it cannot draw, are symbiotic"
+    values = {
+        "vanilla": row(l0=9.0, l2=1.3, distal=0.1),
+        "abs-exact": row(l0=2.0, l2=0.5, distal=1.0),
+        "abs": row(l0=16.0, l2=2.3, distal=1.0),
+    }
+    seen = [
+        {one.published: one.verdict.word for one in judge_published(matrix(told, "own"))}[text]
+        for told in (values, values | {"abs": row(l0=16.0, l2=2.3, distal=0.5)}, {"vanilla": row(l0=9.0)})
+    ]
+    assert seen == ["holds", "does not hold", "cannot say"]
+
+
 def test_the_loss_under_fog_is_read_from_the_details():
     def cell(bias, scenario, **details):
         return {"domain": "affine-digits", "bias": bias, "scenario": scenario, "seed": 0, "value": 0.5,

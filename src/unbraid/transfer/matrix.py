@@ -53,14 +53,16 @@ class Matrix:
         """By bias and scenario, with p-values adjusted over the row; cells without numbers are left out."""
         found = {}
         for name in self.biases:
-            twin = self.values.get(twin_of(name), {})
-            row = [
-                effect_of(one, self.values[name][one], twin[one], interest=get(one).interest, relative=_relative(one))
-                for one in self.scenarios
-                if self.values[name].get(one) and twin.get(one)
-            ]
+            twin = twin_of(name)
+            both = [self.values[name], self.values.get(twin, {})]
+            row = [self.effect(one, name, twin) for one in self.scenarios if all(each.get(one) for each in both)]
             found[name] = {one.scenario: one for one in holm(row) if one.seeds}
         return found
+
+    def effect(self, scenario: str, bias: str, other: str) -> Effect:
+        """The difference of one row to another on a scenario that both were asked."""
+        values, others = (self.values[name][scenario] for name in (bias, other))
+        return effect_of(scenario, values, others, interest=get(scenario).interest, relative=_relative(scenario))
 
     @cached_property
     def verdicts(self) -> dict[str, Verdict]:

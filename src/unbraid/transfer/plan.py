@@ -97,10 +97,10 @@ class Plan:
             if canonical(name) != name:
                 raise UsageError(f"bias {name!r} is written {canonical(name)!r}")
 
-    def scenario(self, name: str, bias: str) -> Scenario:
-        """A scenario with the settings of this matrix, as a model of this bias is asked."""
-        told = {**self.settings.get("all", {}), **self.settings.get(name, {})}
-        return make(name, **told, reading=self.recipe(self.domains[0], bias).reading)
+    def scenario(self, cell: Cell) -> Scenario:
+        """The scenario of a cell with the settings of this matrix, as a model of its bias is asked."""
+        told = {**self.settings.get("all", {}), **self.settings.get(cell.scenario, {})}
+        return make(cell.scenario, **told, reading=self.recipe(cell.domain, cell.bias).reading)
 
     def recipe(self, domain: str, bias: str) -> Recipe:
         return _recipe(bias, DOMAINS[domain], self.budget)
@@ -144,12 +144,14 @@ class Plan:
 
     def hours(self, keys: Sequence[RunKey], cells: Sequence[Cell]) -> float:
         """Expected hours of one core for these trainings and these cells."""
-        step = self.budget.steps * STEP * self.budget.batch_size / 64
-        training = sum(RUN + step * cost_of(key.recipe) * DOMAINS[key.domain].cost for key in keys)
+        training = sum(RUN + self.recipe(key.domain, key.recipe).steps * self._step(key) for key in keys)
         return (training + sum(self._seconds(cell) for cell in cells)) / 3600
 
+    def _step(self, key: RunKey) -> float:
+        return STEP * self.budget.batch_size / 64 * cost_of(key.recipe) * DOMAINS[key.domain].cost
+
     def _seconds(self, cell: Cell) -> float:
-        scenario = self.scenario(cell.scenario, cell.bias)
+        scenario = self.scenario(cell)
         return DOMAINS[cell.domain].cost * scenario.seconds(asking_of(cell.bias), cost_of(cell.bias))
 
     def to_json(self) -> dict[str, Any]:
@@ -171,7 +173,7 @@ class Plan:
         """A hash of all that decides a cell's number; another one makes it to be measured anew."""
         from unbraid.evaluation import settings_of
 
-        scenario = self.scenario(cell.scenario, cell.bias)
+        scenario = self.scenario(cell)
         about = [settings_of(scenario), scenario.version, self.recipe(cell.domain, cell.bias).trained()]
         return hashlib.sha256(json.dumps(about, sort_keys=True, default=str).encode()).hexdigest()[:16]
 

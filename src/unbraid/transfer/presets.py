@@ -53,13 +53,15 @@ def _small() -> Plan:
     settings["few-labels"]["steps"] = 200
     settings["distal"] = {"images": 20, "steps": 50}
     settings["invariance"] = {"images": 20, "steps": 100}
+    budget = Budget(steps=1500, warmup=0.6, rate=2e-3, encoder_rate=1e-3, drop=0.7)
+    budget = replace(budget, drawing=4.0, anneal=0.05, search=200, iterations=5)
     return Plan(
         "small",
         ("affine-digits", "rooms3d-32"),
         everything,
         tuple(names()),
         (0, 1, 2),
-        Budget(steps=1500, rate=2e-3, encoder_rate=1e-3, drop=0.7, search=200, iterations=5),
+        budget,
         settings,
         absent={"rooms3d-32": tuple(name for name in everything if name not in with_twins(_ROOMS))},
         unsplit=("linf-training", "l2-training", *(name for name in _COMBINED if not name.startswith("slow-vae"))),

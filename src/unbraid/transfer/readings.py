@@ -29,6 +29,8 @@ CODES, STEPS, CLEAN = 10_000, 2_000, 500
 """Training images and steps of a read-out; clean images that mismatches are compared with."""
 SAMPLES, PASSES = 200, 10
 """Random codes and passes of the search where codes are inferred anew."""
+READER = "readout"
+"""The network from codes to class and factors, however codes are found."""
 QUANTILE = 0.95
 """So many clean images match: those that match worse are inferred anew, or rejected."""
 
@@ -96,8 +98,11 @@ class Exact(nn.Module):
 
 
 @lru_cache(maxsize=2)  # every scenario asks for the same one
-def read_off(run: Run, reading: str, factor: str = "") -> Subject:
-    """A run with something built on it, fitted on its training images; what was fitted before is read."""
+def read_off(run: Run, reading: str, factor: str = "", labels: int | None = None) -> Subject:
+    """A run with something built on it, fitted on its training images; what was fitted before is read.
+
+    ``labels`` bounds the labelled images of a read-out.
+    """
     if reading not in READINGS:
         raise unknown_name("reading", reading, READINGS)
     name = run.path.name
@@ -115,7 +120,7 @@ def read_off(run: Run, reading: str, factor: str = "") -> Subject:
             factor=factor if own else "",
             source=run,
         )
-    readout = fit_readout(run, factor, net="linear" if reading == "verified" else "readout")
+    readout = fit_readout(run, factor, labels=labels)
     task = next(each.name for each in readout.tasks() if each.predicts == "classes")
     make: Any = ReadOff
     if reading == "verified":
@@ -137,15 +142,15 @@ def read_off(run: Run, reading: str, factor: str = "") -> Subject:
     return Subject(make(run, readout, task), name=name, factor=factor, factors=factors, source=run)
 
 
-def fit_readout(run: Run, factor: str = "", *, net: str = "readout", labels: int | None = None) -> Run:
+def fit_readout(run: Run, factor: str = "", *, labels: int | None = None) -> Run:
     """A small network from codes to class and factors, in the run's folder; ``labels`` bounds its training images."""
     from unbraid.training import open_run, train
 
     data = run.data()
     index = draw_images(data, CODES if labels is None else labels, 0)
-    about = {"run": describe_run(run), "images": len(index), "net": net, "factor": factor, "steps": STEPS}
+    about = {"run": describe_run(run), "images": len(index), "net": READER, "factor": factor, "steps": STEPS}
     key = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:8]
-    out = Path(run.path) / "readouts" / f"class-{net}-{key}"
+    out = Path(run.path) / "readouts" / f"class-{READER}-{key}"
     if (out / "run.json").exists() and (there := open_run(out)).finished:
         return there
     codes = _codes(run, data, index)
@@ -153,7 +158,7 @@ def fit_readout(run: Run, factor: str = "", *, net: str = "readout", labels: int
     objective = "supervised" if codes.has_factors else "classifier"
     size = min(64, len(codes))
     found = train(
-        objective, codes, out=out, steps=STEPS, batch_size=size, precision="fp32", progress="none", net=net,
+        objective, codes, out=out, steps=STEPS, batch_size=size, precision="fp32", progress="none", net=READER,
         learning_rate=1e-3, **options,
     )  # fmt: skip
     if not found.finished:

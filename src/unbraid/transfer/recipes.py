@@ -46,6 +46,8 @@ class Budget:
     batch_size: int = 64
     adversary: int = 10
     """Steps of the adversary in adversarial training."""
+    warmup: float = 0.0
+    """Part of the steps over which the radius of adversarial training grows."""
     latents: int = 10
     rate: float = 0.0
     """Learning rate of classifiers; 0 leaves it to the objective."""
@@ -53,6 +55,10 @@ class Budget:
     """Learning rate of encoders; 0 leaves it to the objective."""
     drop: float = 0.0
     """Part of the steps after which the learning rate of classifiers is divided by ten; 0 for never."""
+    drawing: float = 1.0
+    """Steps of analysis by synthesis in units of those of others: with too few it is hardly a classifier."""
+    anneal: float = 0.5
+    """Part of the steps of analysis by synthesis over which the weight of its divergence falls."""
     search: int = 500
     """Random latents that analysis by synthesis begins its search from."""
     iterations: int = 20
@@ -103,11 +109,16 @@ class Recipe:
             found.append(f"{text}{',' if ':' in text else ':'}share={part:g}")
         return found
 
+    @property
+    def steps(self) -> int:
+        """Steps of training."""
+        return round(self.budget.steps * (self.budget.drawing if self.objective == "abs" else 1))
+
     def trained(self) -> dict[str, Any]:
         """All that decides the trained weights, but for data and seed; what is only asked otherwise is left out."""
         options = {**self.options, **self._pace(), **({"net": self.net} if self.net else {})}
         options |= {"augment": self.augmentations} if self.augment else {}
-        about = {"objective": self.objective, "options": options, "steps": self.budget.steps}
+        about = {"objective": self.objective, "options": options, "steps": self.steps}
         about |= {"batch_size": self.budget.batch_size}
         return about | ({"start": self.start} if self.start else {})
 

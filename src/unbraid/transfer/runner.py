@@ -7,12 +7,13 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from unbraid.engines import Engine, Outcome, ProcessEngine, Task
 from unbraid.errors import UsageError
 from unbraid.progress import Progress, ProgressKind
 from unbraid.transfer.folder import MatrixFolder, begin_matrix
-from unbraid.transfer.plan import Plan, RunKey
+from unbraid.transfer.plan import Cell, Plan, RunKey
 
 __all__ = ["expected_hours", "run_matrix"]
 
@@ -45,21 +46,26 @@ def run_matrix(
     for domain in plan.domains:
         if not any(not plan.refused(domain, bias) for bias in plan.biases):
             raise UsageError(f"no bias can be trained on {domain}: {plan.refused(domain, plan.biases[0])}")
-    keys = list(dict.fromkeys(plan.run_key(cell) for cell in folder.missing(plan)))
+    cells: dict[RunKey, list[Cell]] = {}
+    for cell in folder.missing(plan):
+        cells.setdefault(plan.run_key(cell), []).append(cell)
     if retry_failed:
-        for key in keys:
+        for key in cells:
             folder.forgive(key)
     with engine or ProcessEngine() as pool:
-        _Runner(folder, pool, keys, tuple(plugins)).run(progress)
+        _Runner(folder, pool, cells, tuple(plugins)).run(progress)
     return folder
 
 
 class _Runner:
-    def __init__(self, folder: MatrixFolder, engine: Engine, keys: list[RunKey], plugins: tuple[str, ...]) -> None:
+    def __init__(
+        self, folder: MatrixFolder, engine: Engine, cells: dict[RunKey, list[Cell]], plugins: tuple[str, ...]
+    ) -> None:
         self.folder, self.engine, self.plugins = folder, engine, plugins
-        self.queue = deque(key for key in keys if not folder.failure(key))
-        self.total, self.done = len(keys), 0
-        self.failed = len(keys) - len(self.queue)
+        self.cells = cells
+        self.queue = deque(key for key in cells if not folder.failure(key))
+        self.total, self.done = len(cells), 0
+        self.failed = len(cells) - len(self.queue)
 
     def run(self, progress: ProgressKind) -> None:
         display = Progress(self.folder.plan.name, max(self.total, 1), unit="models", kind=progress)
@@ -81,7 +87,9 @@ class _Runner:
 
     def _submit(self, key: RunKey) -> None:
         stage = "ask" if self.folder.trained(key) else "train"
-        arguments = {"folder": str(self.folder.path.absolute()), "key": asdict(key)}
+        arguments: dict[str, Any] = {"folder": str(self.folder.path.absolute()), "key": asdict(key)}
+        if stage == "ask":
+            arguments["cells"] = [asdict(cell) for cell in self.cells[key]]
         self.engine.submit(Task((key, stage), f"unbraid.transfer.work:{stage}_run", arguments, self.plugins))
 
     def _take(self, outcome: Outcome, busy: deque[RunKey], display: Progress) -> None:

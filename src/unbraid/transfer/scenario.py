@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["STEP", "VALUE", "Asked", "Scenario", "get", "make", "names", "register"]
 
-STEP = 0.012
+STEP = 0.0075
 """Seconds of one core that a step of training takes, about, of the vanilla network on 64 digits."""
 VALUE = "value"
 """The name of the number that a scenario is about; others beside it are details."""
@@ -69,7 +69,7 @@ class Scenario(Measure):
     """The smallest effect of interest: a point of accuracy or R2; of distances a share of the twin's."""
     wants: ClassVar[tuple[str, ...]] = ("scores",)
     """What a model must have: scores, factors, gradients, training (a run that can be trained again)."""
-    cost: ClassVar[float] = 0.0005
+    cost: ClassVar[float] = 0.0002
     """Seconds of one core that an image takes, about, of the vanilla network on digits."""
 
     reading: str = ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -37,26 +38,37 @@ def train_run(folder: str, key: dict[str, Any]) -> Result:
         return "done" if done else "stopped"
 
 
-def ask_run(folder: str, key: dict[str, Any]) -> Result:
-    """Ask a trained run every scenario that is missing, each stored as it comes, unless another process is at it."""
+def ask_run(folder: str, key: dict[str, Any], cells: Sequence[dict[str, Any]]) -> Result:
+    """Ask a trained run those of the cells that are missing, each stored as it comes, unless another is at it.
+
+    A scenario that fails does not keep the others from being asked; its error is raised in the end.
+    """
     from unbraid.training import open_run
 
     matrix, asked = open_matrix(folder), RunKey(**key)
+    failed: list[tuple[Cell, Exception]] = []
     with matrix.claim(asked) as held, sharing(matrix.path / "images"):
         if not held:
             return "busy"
-        cells = [cell for cell in matrix.plan.cells() if matrix.plan.run_key(cell) == asked]
         run = open_run(matrix.run(asked))  # once, so that what is built on it is, too
-        for cell in cells:
-            if matrix.cell(cell) is None:
+        for cell in (Cell(**one) for one in cells):
+            if matrix.cell(cell) is not None:
+                continue
+            try:
                 _ask(matrix, cell, run)
-        return "done"
+            except Exception as error:
+                failed.append((cell, error))
+    if failed:
+        names = ", ".join(f"{cell.bias} on {cell.scenario}" for cell, _ in failed)
+        first = failed[0][1]
+        raise RuntimeError(f"{names}: {type(first).__name__}: {first}") from first
+    return "done"
 
 
 def _ask(matrix: MatrixFolder, cell: Cell, run: Any) -> None:
     began = time.perf_counter()
     domain = DOMAINS[cell.domain]
-    scenario = matrix.plan.scenario(cell.scenario, cell.bias)
+    scenario = matrix.plan.scenario(cell)
     data = _load(scenario.on(domain))
     if scenario.missing(subject_of(run, data, scenario.reading), domain):
         matrix.write_cell(cell, None, (), time.perf_counter() - began)

@@ -37,6 +37,8 @@ class Adversarial(Augmentation):
     """How many steps along the gradient."""
     step_size: float = 0.0
     """Length of a step; 0 means 2.5 radii divided by the number of steps."""
+    warmup: int = 0
+    """Steps of training over which radius and step grow from 0: small networks stay at chance if they begin in full."""
     random_start: bool = True
     """Begin at a random place of the ball instead of at the image itself, where a gradient may vanish."""
     mode: Literal["eval", "train"] = "eval"
@@ -49,8 +51,20 @@ class Adversarial(Augmentation):
                 raise UsageError(f"{option} must be a number that is not negative, got {getattr(self, option)}")
         if self.steps < 0:
             raise UsageError(f"steps must not be negative, got {self.steps}; 0 leaves the random start")
+        if self.warmup < 0:
+            raise UsageError(f"warmup must not be negative, got {self.warmup}; 0 begins with the whole radius")
 
     def apply(self, scene: Scene, inputs: Inputs, noise: torch.Generator) -> Tensor:
+        return self.at(scene.step)._moved(scene, inputs, noise)
+
+    def at(self, step: int) -> Adversarial:
+        """What it does at a step of training."""
+        if step >= self.warmup:
+            return self
+        grown = (step + 1) / (self.warmup + 1)
+        return replace(self, radius=grown * self.radius, step_size=grown * self.step_size)
+
+    def _moved(self, scene: Scene, inputs: Inputs, noise: torch.Generator) -> Tensor:
         import torch
 
         from unbraid.nets import frozen, judged

@@ -12,9 +12,8 @@ OTHER = {
     "affine-digits": "fashion-mnist",
     "mnist": "fashion-mnist",
     "fashion-mnist": "mnist",
-    "sprites32": "affine-digits",
 }
-"""What models of a domain are trained on before, for want of a large set of photographs."""
+"""What models of a domain are trained on before, for want of a large set of photographs; of the same shape."""
 
 
 @register("gaussian-noise", own=CORRUPTIONS)
@@ -59,7 +58,7 @@ def stylised(recipe: Recipe) -> Recipe:
     return recipe.augmented("stylised")
 
 
-@register("more-data", own=("few-labels", *CORRUPTIONS), cost=1.5)
+@register("more-data", own=("few-labels", *CORRUPTIONS), cost=2.0)
 def more_data(recipe: Recipe) -> Recipe:
     """Trained on another domain first, then here: a surrogate for pre-training on many photographs."""
     other = OTHER.get(recipe.domain.name)
@@ -73,4 +72,6 @@ def more_data(recipe: Recipe) -> Recipe:
 def _adversarial(recipe: Recipe, norm: str) -> Recipe:
     usual = {"linf": 0.3, "l2": 1.5} if recipe.domain.bounds else {"linf": 8 / 255, "l2": 0.5}
     radius = recipe.domain.bounds.get(norm, usual[norm])
-    return recipe.augmented(f"adversarial:norm={norm},radius={radius:g},steps={recipe.budget.adversary}", share=1.0)
+    budget = recipe.budget
+    grown = f",warmup={round(budget.warmup * budget.steps)}" if budget.warmup else ""
+    return recipe.augmented(f"adversarial:norm={norm},radius={radius:g},steps={budget.adversary}{grown}", share=1.0)

@@ -10,19 +10,19 @@ __all__ = ["abs_bernoulli", "abs_exact", "abs_gaussian", "bijection", "ice"]
 OWN = ("l0", "l2", "distal")
 
 
-@register("abs", kind="inference", own=OWN, cost=4.0, asking=20.0)
+@register("abs", kind="inference", own=OWN, cost=4.5, asking=20.0)
 def abs_gaussian(recipe: Recipe) -> Recipe:
     """Analysis by synthesis: the class whose generative model explains an image best (Schott et al., 2019)."""
     return _drawing(recipe)
 
 
-@register("abs-bernoulli", kind="inference", own=OWN, cost=4.0, asking=20.0)
+@register("abs-bernoulli", kind="inference", own=OWN, cost=4.5, asking=20.0)
 def abs_bernoulli(recipe: Recipe) -> Recipe:
     """Analysis by synthesis with a Bernoulli likelihood of pixels (Schott et al., 2019)."""
     return _drawing(recipe, likelihood="bernoulli")
 
 
-@register("abs-exact", kind="inference", own=OWN, cost=4.0, asking=20.0)
+@register("abs-exact", kind="inference", own=OWN, cost=4.5, asking=20.0)
 def abs_exact(recipe: Recipe) -> Recipe:
     """Analysis by synthesis that names no class of images which no class draws well: all scores are equal then."""
     return replace(_drawing(recipe), reading="exact")
@@ -46,9 +46,11 @@ def _bijective(recipe: Recipe, objective: str) -> Recipe:
 
 
 def _drawing(recipe: Recipe, **options: Any) -> Recipe:
+    drawn = replace(recipe, objective="abs", net="")
     budget = recipe.budget
-    search = {"samples": budget.search, "iterations": budget.iterations, "anneal_steps": max(1, budget.steps // 2)}
-    return replace(recipe, objective="abs", options={**_factor(recipe), **search, **options}, net="")
+    search = {"samples": budget.search, "iterations": budget.iterations}
+    search |= {"anneal_steps": max(1, round(budget.anneal * drawn.steps))}
+    return replace(drawn, options={**_factor(recipe), **search, **options})
 
 
 def _factor(recipe: Recipe) -> dict[str, Any]:

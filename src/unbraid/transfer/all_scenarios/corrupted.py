@@ -64,7 +64,7 @@ class Corrupted(Scenario):
 
     category: ClassVar[str] = ""
     version: ClassVar[int] = VERSION
-    cost = 0.003
+    cost = 0.001
 
     images: int = 500
     """At most so many images, drawn by the seed."""

@@ -45,7 +45,7 @@ class GaussianDistance(Scenario):
     title = "Gaussian distance"
     unit = "distance"
     interest = 0.05
-    cost = 0.008
+    cost = 0.002
 
     images: int = 500
     """At most so many images, drawn by the seed."""
@@ -68,7 +68,7 @@ class Norm(Scenario):
 
     unit = "distance"
     interest = 0.05
-    cost = 0.1
+    cost = 0.025
     version: ClassVar[int] = 2
 
     images: int = 100
@@ -139,7 +139,7 @@ class Linf(Norm):
     """Worst case by the largest change of a pixel: median over the best of all attacks."""
 
     title = "L∞"
-    cost = 0.2
+    cost = 0.05
 
 
 def attacks_on(subject: Subject, norm: str, budget: str = "quick") -> dict[str, dict[str, Any]]:

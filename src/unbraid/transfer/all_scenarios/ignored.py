@@ -34,7 +34,7 @@ class Invariance(Scenario):
     unit = "distance"
     interest = 0.05
     wants = ("scores", "gradients")
-    cost = 0.001
+    cost = 0.0005
 
     images: int = 50
     """At most so many images, drawn by the seed."""

@@ -31,7 +31,7 @@ class Distal(Scenario):
     """
 
     unit = "share"
-    cost = 0.0005
+    cost = 0.0002
 
     images: int = 50
     """Noise images to begin from."""
