@@ -7,7 +7,6 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from unbraid.errors import UsageError
-from unbraid.nets.conv import ConvEncoder
 from unbraid.nets.initialise import glorot
 from unbraid.nets.layers import CodeLinear, Crop, halvings, padded_size
 from unbraid.nets.light import LightEncoder, join
@@ -16,14 +15,13 @@ from unbraid.nets.registry import Shape, register
 __all__ = ["BroadcastDecoder", "broadcast"]
 
 PATCH = 4
-ENCODERS = {"light": LightEncoder, "conv": ConvEncoder}
 
 
 @register("broadcast")
 def broadcast(
-    shape: Shape, latents: int, *, heads: int = 2, width: int = 96, layers: int = 3, encoder: str = "light"
+    shape: Shape, latents: int, *, heads: int = 2, width: int = 96, layers: int = 3
 ) -> tuple[nn.Module, nn.Module]:
-    """A spatial broadcast decoder (Watters et al., 2019) of patches, after the encoder of ``light`` or ``conv``.
+    """A spatial broadcast decoder (Watters et al., 2019) of patches, after the encoder of ``light``.
 
     The published one copies the code to every pixel, puts the pixel's coordinates beside it and convolves. Here each
     patch of 4x4 pixels is drawn by itself, by ``layers`` of ``width`` ReLU units that all patches share, from the code
@@ -32,9 +30,7 @@ def broadcast(
     """
     if width < 1 or layers < 1:
         raise UsageError(f"width and layers must be at least 1, got {width} and {layers}")
-    if encoder not in ENCODERS:
-        raise UsageError(f"unknown encoder {encoder!r} of broadcast. Known: {', '.join(sorted(ENCODERS))}")
-    return ENCODERS[encoder](shape, heads * latents, heads), BroadcastDecoder(shape, latents, width, layers)
+    return LightEncoder(shape, heads * latents, heads), BroadcastDecoder(shape, latents, width, layers)
 
 
 class BroadcastDecoder(nn.Module):
@@ -44,7 +40,7 @@ class BroadcastDecoder(nn.Module):
 
     def __init__(self, shape: Shape, latents: int, width: int = 96, layers: int = 3) -> None:
         super().__init__()
-        halvings(shape)  # refuses what is no image, or too small or large for the encoders
+        halvings(shape)  # refuses what is no image, or too small or large for the encoder
         height, across = padded_size(shape)
         self.grid = (height // PATCH, across // PATCH)
         rows, columns = (torch.linspace(-1, 1, size) for size in self.grid)

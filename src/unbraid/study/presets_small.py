@@ -63,17 +63,17 @@ reference_size = 64
 """
 
 PILOT_STRENGTHS = f"""\
-# Which network and strength finds all factors, and which one a latent each? An hour of one core.
+# Which width and strength finds all factors, and which one a latent each? Half an hour of one core.
 name = "pilot-strengths"
 {_DATA}seeds = 1
-steps = 20000
-net = ["light", "conv"]
+steps = 12000
+net = ["broadcast", "broadcast:width=128,layers=4"]
 watch = 1000
 
 [objectives.beta-vae]
 beta = [1, 4, 16]
 [objectives.beta-tcvae]
-beta = [6]
+beta = [3]
 
 [options]
 learning_rate = 2e-3
