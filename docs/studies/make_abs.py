@@ -87,18 +87,18 @@ def main() -> None:
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS), help="some of it, in this order")
     asked = parser.parse_args()
     tasks = dict(task for part in asked.parts for task in PARTS[part][0])
-    shared = [PARTS[part][1] for part in asked.parts]
     if asked.plan:
-        for command in [["train", *one] for commands in tasks.values() for one in commands] + shared:
+        trained = [["train", *one] for commands in tasks.values() for one in commands]
+        for command in [*trained, *(PARTS[part][1] for part in asked.parts)]:
             print("unbraid", *command)
         return
     runs = asked.folder / "runs"
     runs.mkdir(parents=True, exist_ok=True)
-    while not all(_done(runs, name) for name in tasks):
-        if not any(_take(runs, name, commands) for name, commands in tasks.items() if not _done(runs, name)):
-            time.sleep(10)  # others are at what is left
-    for command in shared:
-        _run(command, runs)
+    for part in asked.parts:
+        while not all(_done(runs, name) for name, _ in PARTS[part][0]):
+            if not any(_take(runs, name, commands) for name, commands in tasks.items() if not _done(runs, name)):
+                time.sleep(10)  # others are at what is left
+        _run(PARTS[part][1], runs)
 
 
 def _done(runs: Path, name: str) -> bool:
