@@ -5,7 +5,7 @@
     python docs/studies/make_abs.py studies/abs --parts clothes latents   # some of it
 
 About five hours of one core: 1.5 of training, the rest attacks. Everything can be killed and goes on with the
-same command. The folders `digits`, `clothes` and `ablations` then have the reports.
+same command. The folders `digits`, `clothes`, `ablations` and `latents` then have the reports.
 """
 
 import argparse

@@ -61,9 +61,30 @@ def test_a_scenario_that_fails_is_told_and_the_others_are_asked(tmp_path, monkey
     made = plan(scenarios=("iid", "weather", "digital"))
     folder = run_matrix(made, tmp_path, engine=InlineEngine(), progress="none")
     assert {cell.scenario for cell in folder.missing()} == {"weather"}
-    failures = [folder.failure(made.run_key(cell)) for cell in folder.missing()]
-    assert all("vanilla on weather" in one or "gaussian-noise on weather" in one for one in failures)
-    assert all("out of fog" in one for one in failures)
+    assert set(folder.failures(made)) == {cell.path for cell in folder.missing()}
+    assert set(folder.failures(made).values()) == {"ZeroDivisionError: out of fog"}
+
+
+@pytest.mark.usefixtures("small")
+def test_a_scenario_that_failed_is_left_alone_until_it_is_asked_for_again_and_others_are_asked(tmp_path, monkeypatch):
+    asked = []
+
+    def broken(*_):
+        asked.append(0)
+        raise ZeroDivisionError("out of fog")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("unbraid.transfer.all_scenarios.corrupted.Weather.numbers", broken, raising=False)
+        run_matrix(plan(scenarios=("weather",)), tmp_path, engine=InlineEngine(), progress="none")
+        once = len(asked)
+        folder = run_matrix(plan(scenarios=("weather", "digital")), tmp_path, engine=InlineEngine(), progress="none")
+    assert len(asked) == once == 2
+    assert {cell.scenario for cell in folder.missing()} == {"weather"}
+    again = run_matrix(
+        plan(scenarios=("weather",)), tmp_path, engine=InlineEngine(), progress="none", retry_failed=True
+    )
+    assert again.missing() == []
+    assert again.failures(plan(scenarios=("weather",))) == {}
 
 
 @pytest.mark.usefixtures("small")

@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 import unbraid
-from unbraid.data import load
-from unbraid.transfer import make_scenario, subject_of
+from unbraid import objectives
+from unbraid.data import from_arrays, load
+from unbraid.transfer import make_scenario, preset, subject_of
 from unbraid.transfer import readings as readings_module
-from unbraid.transfer.all_scenarios.trust import FewLabels
+from unbraid.transfer.all_scenarios.trust import FewLabels, hurried
 from unbraid.transfer.readings import Verified
+from unbraid.transfer.scenario import READING_VERSIONS
 
 DATA = "mini-sprites:split=random"
 
@@ -62,3 +64,39 @@ def test_few_labels_are_compared_with_chance_where_all_labels_are_worth_less(mon
     found = few.ask(subject, data)
     assert found["accuracy_all"] == 0.0
     assert found["value"] == classes
+
+
+@pytest.mark.usefixtures("small")
+def test_few_labels_begin_where_the_model_began_if_that_was_on_other_data(tmp_path, monkeypatch):
+    told = {"steps": 3, "net": "mlp:width=16,depth=1", "batch_size": 16, "progress": "none"}
+    images, labels = np.zeros((30, 64, 64, 1), np.uint8), np.arange(30) % 3
+    other = unbraid.train("classifier", from_arrays(images, labels=labels), out=tmp_path / "other", **told)
+    same = unbraid.train("supervised", "mini-sprites", factor="x", out=tmp_path / "same", **told)
+    runs, asked = [], []
+    for before in (other, same):
+        out = tmp_path / f"after-{before.path.name}"
+        told |= {"start": before.path, "parts": ["trunk"]}
+        runs.append(unbraid.train("supervised", DATA, factor="x", out=out, **told))
+    monkeypatch.setattr("unbraid.training.train", lambda *_, **given: asked.append(given) or same)
+    for run in runs:
+        FewLabels(labels=20, steps=2)._few(subject_of(run, load(DATA)))
+    first, second = asked
+    assert (first["start"], first["parts"]) == (other.path, ("trunk",))
+    assert "start" not in second
+
+
+def test_few_labels_shorten_the_schedule_of_what_is_trained_on_them():
+    adversaries = ["adversarial:norm=l2,radius=1,warmup=900,share=1", "stylised:share=0.5"]
+    told = objectives.make("classifier", {"drop_at": (1050, 1400), "augment": adversaries})
+    quick = hurried(told, 200 / 1500)
+    assert quick.drop_at == (140, 187)
+    assert quick.augment == ("adversarial:norm=l2,radius=1,warmup=120,share=1", "stylised:share=0.5")
+    assert hurried(told, 2.0) is told
+    assert hurried(objectives.make("beta-vae"), 0.1) == objectives.make("beta-vae")
+
+
+def test_another_way_of_reading_is_asked_anew_and_the_others_are_not(monkeypatch):
+    plan = preset("smoke", biases=("slow-vae+verified",), scenarios=("iid",))
+    before = {cell.bias: plan.asked(cell) for cell in plan.cells()}
+    monkeypatch.setitem(READING_VERSIONS, "verified", 100)
+    assert {cell.bias for cell in plan.cells() if plan.asked(cell) != before[cell.bias]} == {"slow-vae+verified"}

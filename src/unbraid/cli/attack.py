@@ -85,11 +85,14 @@ def robustness_attack(
 
     examples = Examples(dataset, images, seed)
     lent = None if substitute is None else open_run(substitute)
-    models, tables, told_of = [], [], []
+    targets = []  # all of them first: what is refused is refused before any work
     for name, run, variant in _targets(opened, run_names(runs), variants):
         folder = out / name.replace("/", "_").replace(" ", "-")
         told: dict[str, Any] = {"folder": folder, "images": images, "seed": seed}
-        target = Target(run, dataset, budget, **told, variant=variant, substitute=lent)
+        targets.append((name, variant, Target(run, dataset, budget, **told, variant=variant, substitute=lent)))
+    models, tables, told_of = [], [], []
+    for name, variant, target in targets:
+        run = target.run
         with status(json) as say:
             found = attack_blocks(target, kinds, say=say)
             doubts = attack_doubts(target, found, say=say)

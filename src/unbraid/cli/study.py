@@ -42,7 +42,7 @@ def study_run(
     Args:
         study: A study file (TOML), or a preset: smoke (a minute), small (about eight hours; by blocks, such as --index
             0:15, a quarter of an hour to an hour each), pilot, pilot-objectives and pilot-strengths (learning curves to
-            judge its settings by: an hour of one core each), paper (12,600 runs), slow and slow-search (methods on
+            judge its settings by: up to an hour of a core each), paper (12,600 runs), slow and slow-search (methods on
             pairs at published strengths, and the search for their own: an estimated six and three hours), slow-paper
             (the published comparison of them), slow-control (natural against permuted transitions, an hour), noise,
             noise-sigmas and noise-fashion (training with noise: 80, 25 and 25 minutes of one core), invariance,

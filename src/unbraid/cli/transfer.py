@@ -84,7 +84,7 @@ def transfer_run(
     if dry_run:
         return
     missing, cells = folder.missing(plan), len(plan.cells())
-    failures = {key.path: why for key in {plan.run_key(one) for one in missing} if (why := folder.failure(key))}
+    failures = folder.failures(plan)
     if json:
         about = {"folder": str(folder.path), "cells": cells, "missing": len(missing)}
         print(json_module.dumps(about | {"failures": failures}))

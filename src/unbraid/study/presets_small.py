@@ -63,7 +63,7 @@ reference_size = 64
 """
 
 PILOT_STRENGTHS = f"""\
-# Which width and strength finds all factors, and which one a latent each? Half an hour of one core.
+# Which width and strength finds all factors, and which one a latent each? 45 minutes of one core.
 name = "pilot-strengths"
 {_DATA}seeds = 1
 steps = 12000

@@ -5,7 +5,7 @@
     matrix.json                                    the plan
     runs/DOMAIN/SPLIT/RECIPE/SEED/                 a run folder; beside it .SEED.lock, held by the process at work on it
     cells/DOMAIN/BIAS/SCENARIO/SEED.json           one number with its details
-    failures/...                                   why something failed
+    failures/runs/..., failures/cells/...          why something failed
     images/                                        corrupted images that all models are shown; may be deleted
 """
 
@@ -62,17 +62,24 @@ class MatrixFolder:
         """Cells that are not measured, of all or of a plan that is part of it."""
         return [cell for cell in (plan or self.plan).cells() if self.cell(cell) is None]
 
-    def failure(self, key: RunKey) -> str:
-        path = self._failure(key)
+    def failure(self, what: RunKey | Cell) -> str:
+        """Why a run could not be trained, or a cell not be asked; empty if neither was seen to fail."""
+        path = self._failure(what)
         return str(read_json(path, {"error": str})["error"]) if path.exists() else ""
 
-    def fail(self, key: RunKey, error: str, traceback: str = "") -> None:
-        path = self._failure(key)
+    def failures(self, plan: Plan) -> dict[str, str]:
+        """What keeps the missing cells of a plan from being filled, by the names of runs and cells."""
+        missing = self.missing(plan)
+        places: list[RunKey | Cell] = [*dict.fromkeys(plan.run_key(cell) for cell in missing), *missing]
+        return {place.path: why for place in places if (why := self.failure(place))}
+
+    def fail(self, what: RunKey | Cell, error: str, traceback: str = "") -> None:
+        path = self._failure(what)
         make_folders(path.parent)
         write_json(path, {"error": error, "traceback": traceback})
 
-    def forgive(self, key: RunKey) -> None:
-        self._failure(key).unlink(missing_ok=True)
+    def forgive(self, what: RunKey | Cell) -> None:
+        self._failure(what).unlink(missing_ok=True)
 
     @contextmanager
     def claim(self, key: RunKey) -> Iterator[bool]:
@@ -82,8 +89,9 @@ class MatrixFolder:
         with claim(place.with_name(f".{place.name}.lock")) as held:
             yield held
 
-    def _failure(self, key: RunKey) -> Path:
-        return self.path / "failures" / f"{key.path.replace('/', '--')}.json"
+    def _failure(self, what: RunKey | Cell) -> Path:
+        kind = "cells" if isinstance(what, Cell) else "runs"
+        return self.path / "failures" / kind / f"{what.path.removesuffix('.json').replace('/', '--')}.json"
 
 
 def open_matrix(path: str | Path) -> MatrixFolder:

@@ -175,6 +175,8 @@ class Plan:
 
         scenario = self.scenario(cell)
         about = [settings_of(scenario), scenario.version, self.recipe(cell.domain, cell.bias).trained()]
+        if found := scenario.reads():
+            about.append(found)
         return hashlib.sha256(json.dumps(about, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
     def _applies(self, domain: Domain, bias: str, name: str) -> bool:

@@ -39,8 +39,8 @@ def run_matrix(
     """Train and ask what is missing; the same call again, or several at once, go on where others stopped.
 
     What is there is not done again: a new bias adds a row, a new scenario a column, and a folder may be filled block by
-    block, one domain or seed after the other: what an earlier plan left open stays so. A run that fails is recorded and
-    left alone until ``retry_failed``. What comes out does not depend on the engine or on its number of workers.
+    block, one domain or seed after the other: what an earlier plan left open stays so. A run or a cell that fails is
+    recorded and left alone until ``retry_failed``. What comes out does not depend on the engine or its workers.
     """
     folder = begin_matrix(out, plan)
     for domain in plan.domains:
@@ -49,9 +49,9 @@ def run_matrix(
     cells: dict[RunKey, list[Cell]] = {}
     for cell in folder.missing(plan):
         cells.setdefault(plan.run_key(cell), []).append(cell)
-    if retry_failed:
-        for key in cells:
-            folder.forgive(key)
+        if retry_failed:
+            folder.forgive(plan.run_key(cell))
+            folder.forgive(cell)
     with engine or ProcessEngine() as pool:
         _Runner(folder, pool, cells, tuple(plugins)).run(progress)
     return folder
@@ -62,8 +62,8 @@ class _Runner:
         self, folder: MatrixFolder, engine: Engine, cells: dict[RunKey, list[Cell]], plugins: tuple[str, ...]
     ) -> None:
         self.folder, self.engine, self.plugins = folder, engine, plugins
-        self.cells = cells
-        self.queue = deque(key for key in cells if not folder.failure(key))
+        self.cells = {key: [cell for cell in asked if not folder.failure(cell)] for key, asked in cells.items()}
+        self.queue = deque(key for key, asked in self.cells.items() if asked and not folder.failure(key))
         self.total, self.done = len(cells), 0
         self.failed = len(cells) - len(self.queue)
 
@@ -101,7 +101,8 @@ class _Runner:
         if outcome.value == "stopped":
             error = "training was asked to stop from outside (SIGTERM); --retry-failed goes on with it"
         if error is not None:
-            self.folder.fail(key, error, outcome.traceback)
+            if not any(self.folder.failure(cell) for cell in self.cells[key]):  # which says more
+                self.folder.fail(key, error, outcome.traceback)
             display.tell(f"{key.path} failed to {stage}: {error}")
             self.failed += 1
         elif stage == "train":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
@@ -25,6 +25,8 @@ __all__ = ["STEP", "VALUE", "Asked", "Scenario", "get", "make", "names", "regist
 
 STEP = 0.0075
 """Seconds of one core that a step of training takes, about, of the vanilla network on 64 digits."""
+READING_VERSIONS = {"verified": 2}
+"""Raised where what is built on a run answers otherwise than before: numbers of all scenarios are then asked anew."""
 VALUE = "value"
 """The name of the number that a scenario is about; others beside it are details."""
 Unit = Literal["accuracy", "R²", "distance", "share"]
@@ -74,6 +76,9 @@ class Scenario(Measure):
 
     reading: str = ""
     """What is built on a run before it is asked."""
+
+    def reads(self) -> Mapping[str, Any]:
+        return {"reading": READING_VERSIONS[self.reading]} if self.reading in READING_VERSIONS else {}
 
     @property
     def relative(self) -> bool:

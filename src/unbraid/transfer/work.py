@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Sequence
 from functools import lru_cache
+from traceback import format_exc
 from typing import Any, Literal
 
 from unbraid import objectives
@@ -57,6 +58,7 @@ def ask_run(folder: str, key: dict[str, Any], cells: Sequence[dict[str, Any]]) -
             try:
                 _ask(matrix, cell, run)
             except Exception as error:
+                matrix.fail(cell, f"{type(error).__name__}: {error}", format_exc())
                 failed.append((cell, error))
     if failed:
         names = ", ".join(f"{cell.bias} on {cell.scenario}" for cell, _ in failed)

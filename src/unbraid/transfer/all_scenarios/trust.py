@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -13,7 +15,13 @@ from unbraid.transfer.domains import Domain
 from unbraid.transfer.scenario import STEP, VALUE, Asked, Scenario, register
 from unbraid.transfer.subjects import Subject, subject_of
 
-__all__ = ["Confidence", "FewLabels", "risk_coverage"]
+if TYPE_CHECKING:
+    from unbraid.objectives import Objective
+    from unbraid.training import Run
+
+__all__ = ["Confidence", "FewLabels", "hurried", "risk_coverage"]
+
+WARMUP = re.compile(r"\bwarmup=(\d+)")
 
 
 @register("confidence")
@@ -66,10 +74,14 @@ def risk_coverage(confidence: np.ndarray, right: np.ndarray) -> float:
 @register("few-labels")
 @dataclass(frozen=True)
 class FewLabels(Scenario):
-    """Little supervision: accuracy with 100 labels over accuracy with all, or over chance if that is more."""
+    """Little supervision: accuracy with 100 labels over accuracy with all, or over chance if that is more.
+
+    A model without a read-out is trained again, from where it began, its schedule shortened to the fewer steps.
+    """
 
     title = "Few labels"
     unit = "share"
+    version: ClassVar[int] = 2
     wants = ("scores", "training")
     cost = 0.0002
 
@@ -114,12 +126,49 @@ class FewLabels(Scenario):
 
         data = run.data()
         again = train(
-            run.objective,
+            hurried(run.objective, self.steps / max(1, int(run.info["step"]))),
             data.part(draw_images(data, self.labels, 0)),
-            out=run.path / f"few-labels-{self.labels}-{self.steps}",
+            out=run.path / f"with-{self.labels}-labels-{self.steps}",
             steps=self.steps,
             seed=int(run.info["seed"]),
             batch_size=min(64, self.labels),
             progress="none",
+            **_beginning(run),
         )
         return subject_of(again, data)
+
+
+def _beginning(run: Run) -> dict[str, Any]:
+    """What a run took over from one on other data. One on the same data has seen the labels that are to be few."""
+    from unbraid.training import open_run
+
+    began = run.info.get("start")
+    if not began or not began["parts"]:
+        return {}
+    before = open_run(began["path"])
+    if _origin(before) == _origin(run):
+        return {}
+    return {"start": before.path, "parts": tuple(began["parts"])}
+
+
+def _origin(run: Run) -> str:
+    about = run.info["data"]
+    return str((about["recipe"] or about)["name"])
+
+
+def hurried(objective: Objective, share: float) -> Objective:
+    """An objective whose schedule, the falls of its rate and the warmup of adversaries, takes this share of the steps.
+
+    >>> from unbraid import objectives
+    >>> slow = objectives.make("classifier", {"drop_at": (900,), "augment": ["adversarial:warmup=600,share=1"]})
+    >>> quick = hurried(slow, 1 / 6)
+    >>> quick.drop_at, quick.augment
+    ((150,), ('adversarial:warmup=100,share=1',))
+    """
+    from unbraid.objectives import PredictorObjective
+
+    if share >= 1 or not isinstance(objective, PredictorObjective):
+        return objective
+    drops = tuple(round(share * step) for step in objective.drop_at)
+    sooner = (WARMUP.sub(lambda found: f"warmup={round(share * int(found[1]))}", text) for text in objective.augment)
+    return replace(objective, drop_at=drops, augment=tuple(sooner))
