@@ -49,6 +49,24 @@ def test_a_network_is_made_sure_of_noise_within_the_step_limit():
     assert "3 of 3 images of noise" in str(found)
 
 
+def test_the_model_that_verifies_decides_when_a_climb_is_over():
+    model = network()
+
+    def boasting(images):
+        return 3 * model(images)
+
+    alone, verified = (distal(boasting, SHAPE, count=3, steps=500, verify=judge) for judge in (None, model))
+    assert verified.success.all()
+    assert (verified.steps >= alone.steps).all()
+    assert (verified.steps > alone.steps).any()
+    chances = model(verified.images).softmax(1)[:, 1].detach().numpy()
+    np.testing.assert_allclose(verified.confidence, chances, rtol=1e-5)
+    assert (chances >= 0.9).all()
+    never = distal(boasting, SHAPE, count=3, steps=20, verify=lambda images: 0 * model(images))
+    assert not never.success.any()
+    np.testing.assert_allclose(never.confidence, 0.1)
+
+
 def test_a_posterior_that_is_even_away_from_data_is_not_climbed():
     # A noise image is about 784 / 3 from black ones: exp(-0.56 * 250) is nothing beside eta, every class has 1/10,
     # and its logarithm has no slope: it is over at once.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars
@@ -70,12 +70,15 @@ def distal_blocks(
     """Climbs from noise, one row each: label, success, confidence, steps, picture; and what to know of them.
 
     Classes take turns. Probabilities are calibrated on the images that are attacked, as Schott et al. (2019) do:
-    their median confidence is 0.9. The result is stored like those of attacks.
+    their median confidence is 0.9. Models that search are climbed by way of a short search, and the whole one decides.
+    The result is stored like those of attacks.
     """
     steps = DISTAL_STEPS[target.budget]
-    place = target.place("distal", images=len(target.examples), steps=steps)
+    more = {"climbed": "short search"} if target.search is not None else {}
+    place = target.place("distal", images=len(target.examples), steps=steps, **more)
 
     def compute() -> polars.DataFrame:
+        classify, verify = target.models
         judge = target.judge
         pixels, _ = attacks.float_images(target.examples.read(slice(None)), target.labels)
         x = judge.place(pixels)
@@ -84,7 +87,8 @@ def distal_blocks(
             warnings.simplefilter("always", UsageWarning)
             calibration = calibrate(scores, target.labels)
         labels = np.arange(count) % scores.shape[1]
-        found = distal(judge, x.shape[1:], labels.tolist(), calibration=calibration, steps=steps, seed=target.seed)
+        asked: dict[str, Any] = {"calibration": calibration, "steps": steps, "seed": target.seed}
+        found = distal(classify, x.shape[1:], labels.tolist(), verify=verify, **asked)
         pictures = found.images.mul(255).round().byte().permute(0, 2, 3, 1).contiguous().cpu().numpy()
         return polars.DataFrame(
             {

@@ -80,6 +80,7 @@ def distal(
     momentum: float = 0.95,
     h: float = 1.0,
     seed: int = 0,
+    verify: Any = None,
     name: str = "",
     factor: str = "",
 ) -> Distal:
@@ -90,9 +91,15 @@ def distal(
     Probabilities are those of a ``calibration`` (``synthesis.calibrate``), softmax without one. Each step follows the
     gradient of the logarithm of the probability, with momentum, and is clipped to [0, 1]; of functions without
     gradients it is estimated by moving pixels by ``h``. Images whose gradient vanishes stay where they are.
+
+    ``verify`` is the model that decides, if ``predict`` is a cheaper stand-in for it: a climb goes on until ``verify``
+    is sure, too, and probabilities in the end are its own.
     """
     _check(shape, count, confidence, steps, rate, momentum)
     classify = predict if isinstance(predict, Classifier) else Classifier(predict, name, factor)
+    judge = (
+        classify if verify is None else verify if isinstance(verify, Classifier) else Classifier(verify, name, factor)
+    )
     if not classify.has_gradient:
         classify = EstimatedGradient(classify, h)
     wanted = 0 if label is None else label
@@ -102,15 +109,17 @@ def distal(
     numbers = torch.arange(len(labels), dtype=torch.float32).reshape(-1, 1, 1, 1)
     x = classify.place(Draws.of(numbers, seed).uniform(*shape))
     if label is None:
-        labels = classify.scores(x).argmax(1).cpu().numpy()
+        labels = judge.scores(x).argmax(1).cpu().numpy()
     goal = _Believed(torch.from_numpy(labels.astype(np.int64)).to(x.device), calibration or Calibration(), confidence)
-    scores = classify.scores(x)
-    goal.check(scores, classify.name)
+    for each in {classify, judge}:
+        goal.check(each.scores(x), each.name)
     velocity, taken = torch.zeros_like(x), np.full(len(x), steps)
     rows = torch.arange(len(x), device=x.device)
     for step in range(steps + 1):
         slope, scores = classify.gradient(x[rows], goal[rows], margin=True)
         reached = goal[rows].met(scores)
+        if verify is not None and reached.any():
+            reached[reached.clone()] = goal[rows[reached]].met(judge.scores(x[rows[reached]]))
         if step == steps or reached.all():
             taken[rows[reached].cpu().numpy()] = step
             break
@@ -122,7 +131,7 @@ def distal(
         x[rows[~over]], rows = moved[~over], rows[~over]
         if not len(rows):
             break
-    chances = goal.loss(classify.scores(x)).exp().cpu().numpy()
+    chances = goal.loss(judge.scores(x)).exp().cpu().numpy()
     # The scores of one batch and of another differ by rounding.
     return Distal(x, labels, chances, taken, chances >= confidence * (1 - 1e-6))
 
