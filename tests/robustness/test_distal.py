@@ -49,6 +49,24 @@ def test_a_network_is_made_sure_of_noise_within_the_step_limit():
     assert "3 of 3 images of noise" in str(found)
 
 
+def test_a_slope_too_small_to_move_a_pixel_ends_a_climb_and_a_larger_one_does_not():
+    # With momentum 0.95 steps grow to 20 times the slope; half a unit in the last place of a pixel near 0.5 is 3e-8.
+    asked = []
+
+    def tilted(slope):
+        def model(images):
+            asked.append(len(images))
+            return torch.stack([0 * images.sum((1, 2, 3)), slope * images.double().sum((1, 2, 3))], 1)
+
+        return model
+
+    never = distal(tilted(1e-12), SHAPE, label=1, count=2, steps=50)
+    assert never.steps.tolist() == [0, 0]
+    assert len(asked) < 10
+    later = distal(tilted(3e-8), SHAPE, label=1, count=2, steps=50)
+    assert later.steps.tolist() == [50, 50]
+
+
 def test_the_model_that_verifies_decides_when_a_climb_is_over():
     model = network()
 

@@ -90,7 +90,7 @@ def distal(
     without a label each climbs for the class that it is taken for in the beginning.
     Probabilities are those of a ``calibration`` (``synthesis.calibrate``), softmax without one. Each step follows the
     gradient of the logarithm of the probability, with momentum, and is clipped to [0, 1]; of functions without
-    gradients it is estimated by moving pixels by ``h``. Images whose gradient vanishes stay where they are.
+    gradients it is estimated by moving pixels by ``h``. Images that their gradient is too small to move stay.
 
     ``verify`` is the model that decides, if ``predict`` is a cheaper stand-in for it: a climb goes on until ``verify``
     is sure, too, and probabilities in the end are its own.
@@ -125,7 +125,9 @@ def distal(
             break
         velocity[rows] = momentum * velocity[rows] + slope.to(x)
         moved = (x[rows] + rate * velocity[rows]).clamp(0, 1)
-        still = (slope.flatten(1) == 0).all(1) & (moved == x[rows]).flatten(1).all(1)
+        # Where neither this velocity nor the one that it would tend to moves a pixel, none in between ever will.
+        limit = (x[rows] + rate / (1 - momentum) * slope.to(x)).clamp(0, 1)
+        still = ((moved == x[rows]) & (limit == x[rows])).flatten(1).all(1)
         over = reached | still
         taken[rows[over].cpu().numpy()] = step
         x[rows[~over]], rows = moved[~over], rows[~over]
