@@ -113,6 +113,16 @@ def test_a_failed_cell_is_not_run_with_its_reason_and_tried_again_when_asked(tmp
     assert DONE == [100, 102]  # it fails again
 
 
+def test_a_failed_cell_that_is_only_reported_beside_a_claim_does_not_block_it(tmp_path):
+    def work(plan_, seeds):
+        return [replace(cell, beside=cell.setting["seed"] == 102) for cell in _work(plan_, seeds)]
+
+    GROUPS["toy-group"] = replace(toy(fails=[102]), work=work)
+    (record,) = run([toy_claim()], "small", tmp_path)
+    assert record["verdict"] == "reproduced"
+    assert DONE == [100, 101]
+
+
 def test_what_is_not_there_is_not_run_and_the_rest_goes_on(tmp_path, group):
     missing = replace(group, missing={"small": "its files are not published"})
     GROUPS["toy-group"] = missing

@@ -66,6 +66,8 @@ class Cell:
     """Cells of a stage begin when those of earlier ones are done."""
     cost: float = 1.0
     """Share of the group's cost, in any unit."""
+    beside: bool = field(default=False, kw_only=True)
+    """Whether it is only reported where it is there: claims that name it are judged without it, too."""
 
 
 GROUPS: dict[str, Group] = {}

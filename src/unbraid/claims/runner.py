@@ -239,18 +239,19 @@ def _reasons(
     group = one.group
     if scale in group.missing:
         return [f"{group.name}: {group.missing[scale]}"], []
-    if one.todo and (why := lacking_data(group, scale)):  # what is there can be judged without the images
+    asked = [cell for cell in one.todo if not cell.beside]
+    if asked and (why := lacking_data(group, scale)):  # what is there can be judged without the images
         return [f"{group.name}: {why}"], []
     failed = []
-    for cell in one.todo:
+    for cell in asked:
         state, error = group.state(out, scale, cell)
         if state == "failed":
             failed.append({"group": group.name, "cell": cell.name, "seed": cell.setting.get("seed"), "error": error})
     if failed:
         return [f"{group.name}: {len(failed)} of {len(one.cells)} cells failed, first: {failed[0]['error']}"], failed
-    if one.todo:
+    if asked:
         why = refused.get(group.name, "")
-        lacking = f"{group.name}: {len(one.todo)} of {len(one.cells)} cells are not there yet"
+        lacking = f"{group.name}: {len(asked)} of {len(one.cells)} cells are not there yet"
         return [f"{lacking} ({why})" if why else lacking], []
     return [], []
 

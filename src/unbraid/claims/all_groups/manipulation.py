@@ -41,7 +41,7 @@ def _manipulated(plan: Mapping[str, Any], seeds: Sequence[int]) -> list[Work]:
     for seed in seeds[: known["seeds"]]:
         told = {"seed": seed, **{key: value for key, value in known.items() if key != "seeds"}}
         about = {"model": "hadamard64", "seed": seed}
-        found.append(Work(f"hadamard64-{seed}", about, 0, 0.5, f"{KNOWN}:known_encoders", told))
+        found.append(Work(f"hadamard64-{seed}", about, 0, 0.5, f"{KNOWN}:known_encoders", told, beside=True))
     for seed in seeds:
         for method in METHODS:
             for variant in VARIANTS:
