@@ -1,0 +1,75 @@
+"""What of which run groups some claims read, in which order, and what of it is still to do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from unbraid.claims.claim import Claim
+from unbraid.claims.group import GROUPS, Cell, Group, Scale
+from unbraid.data import entry, parse
+from unbraid.paths import quoted
+
+__all__ = ["Planned", "lacking_data", "plan"]
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One group of a plan: what of it is asked for, and what is still to do."""
+
+    group: Group
+    scale: Scale
+    cells: tuple[Cell, ...]
+    todo: tuple[Cell, ...]
+
+    @property
+    def minutes(self) -> float:
+        """Expected, of what is still to do."""
+        return self.group.minutes(self.scale, self.todo)
+
+    def command(self, out: Path, asked: Sequence[str] = ()) -> str:
+        """The command that does it alone, as far as claims asked for read it."""
+        words = "".join(f" {quoted(one)}" for one in asked)
+        return f"unbraid claims run{words} --group {self.group.name} --scale {self.scale} --out {quoted(out)}"
+
+
+def plan(claims: Sequence[Claim], scale: Scale, out: Path) -> list[Planned]:
+    """The groups of some claims in an order in which each comes after those it needs."""
+    found = []
+    for group in _ordered({name for one in claims for name in one.groups}):
+        wanted: list[Mapping[str, tuple[Any, ...]]] | None = []
+        for one in claims:
+            if group.name in one.groups and wanted is not None:
+                wanted = None if group.name not in one.cells else [*wanted, one.cells[group.name]]
+        if wanted is not None and scale == "paper":
+            wanted = None  # the cells that claims name are those of small recipes
+        cells = group.chosen(scale, wanted)
+        todo = [cell for cell in cells if group.state(out, scale, cell)[0] != "done"]
+        found.append(Planned(group, scale, tuple(cells), tuple(todo)))
+    return found
+
+
+def _ordered(names: set[str]) -> list[Group]:
+    order: dict[str, None] = {}
+
+    def visit(name: str) -> None:
+        for other in GROUPS[name].needs:
+            if other in names:
+                visit(other)
+        order[name] = None
+
+    for name in GROUPS:
+        if name in names:
+            visit(name)
+    return [GROUPS[name] for name in order]
+
+
+def lacking_data(group: Group, scale: Scale) -> str:
+    """Why the data of a group are not here; empty if they are."""
+    for name in group.recipes[scale].data:
+        known = entry(parse(name)[0])
+        if not known.on_disk and not known.made:
+            return f"data set {known.name} is not here ({', '.join(known.files)}): unbraid data get {known.name}"
+    return ""
