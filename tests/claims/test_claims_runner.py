@@ -16,7 +16,7 @@ from unbraid.claims.measured import Pairs
 from unbraid.claims.rules import P
 from unbraid.claims.sources import source
 from unbraid.engines import InlineEngine
-from unbraid.errors import UsageError
+from unbraid.errors import UsageError, UsageWarning
 
 DONE: list[int] = []
 
@@ -200,6 +200,16 @@ def test_cells_of_the_same_key_are_taken_over_and_judged_without_doing_anything(
     (record,) = judge_claims([toy_claim()], "small", tmp_path / "here", reuse=[tmp_path / "there"])
     assert record["verdict"] == "not run"
     assert "the nearest: version 2 here, 1 there" in record["reason"]
+
+
+def test_a_record_of_another_version_is_told_and_left_out(tmp_path):
+    run([toy_claim()], "small", tmp_path / "there")
+    old = tmp_path / "there" / "old"
+    old.mkdir()
+    (old / "recipe.json").write_text('{"group": "toy-group", "scale": "small", "key": "0"}', encoding="utf-8")
+    with pytest.warns(UsageWarning, match="old/recipe.json.*details"):
+        (record,) = judge_claims([toy_claim()], "small", tmp_path / "here", reuse=[tmp_path / "there"])
+    assert record["verdict"] == "reproduced"
 
 
 def test_a_folder_to_reuse_that_is_not_there_is_refused(tmp_path):

@@ -10,6 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from unbraid.claims.elsewhere import records_under
 from unbraid.claims.group import GROUPS, Cell, Group, Scale, State
 from unbraid.claims.recipes import defaults, difference, told
 from unbraid.engines import Engine, Task
@@ -26,6 +27,7 @@ __all__ = ["CellGroup", "Work", "carry_out"]
 
 RECIPE = "recipe.json"
 """Which group a folder is of, at which scale, by which key."""
+_ABOUT = {"group": str, "scale": str, "key": str, "details": dict}
 _FORM = {"setting": dict, "rows": list, "seconds": float}
 
 
@@ -128,7 +130,7 @@ class CellGroup(Group):
         return count
 
     def refusal(self, scale: Scale, places: Sequence[Path]) -> str:
-        there = {path: record for path, record in _recipes(places) if record["group"] == self.name}
+        there = {path: one for path, one in records_under(places, RECIPE, _ABOUT) if one["group"] == self.name}
         if any(record["key"] == self.key(scale) for record in there.values()):
             return ""
         if not there:
@@ -143,7 +145,7 @@ class CellGroup(Group):
 
     def _same(self, scale: Scale, places: Sequence[Path]) -> Iterator[Path]:
         """The records of this group by the same key in other folders."""
-        return (path for path, record in _recipes(places) if record["key"] == self.key(scale))
+        return (path for path, one in records_under(places, RECIPE, _ABOUT) if one["key"] == self.key(scale))
 
     def collect(self, out: Path, scale: Scale) -> pl.DataFrame:
         import polars as pl
@@ -166,13 +168,6 @@ class CellGroup(Group):
         }
         about |= {"place": str(place), "name": cell.name, "needed": dict(needed), "trains": cell.trains}
         return Task(cell.name, "unbraid.claims.cells:carry_out", about, tuple(imported()))
-
-
-def _recipes(places: Sequence[Path]) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """The recipes of groups of cells in other folders."""
-    form = {"group": str, "scale": str, "key": str, "details": dict}
-    for path in (path for place in places for path in sorted(Path(place).glob(f"**/{RECIPE}"))):
-        yield path, read_json(path, form, remedy="without it nothing beside it can be taken over")
 
 
 def _function(cell: Work) -> Callable[..., Any]:

@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from unbraid.claims.elsewhere import studies_under
 from unbraid.claims.group import FIRST_SEED, TABLE
 from unbraid.claims.recipes import asked_of_runs, difference, told
 from unbraid.claims.reuse import RECIPES, recipes_of
 from unbraid.errors import UsageError
-from unbraid.study import Study, open_study
+from unbraid.study import Study
 
 __all__ = ["refusal"]
 
@@ -51,8 +52,7 @@ def refusal(study: Study, places: Sequence[Path]) -> str:
 
 def _studies(study: Study, places: Sequence[Path]) -> Iterator[_Near]:
     mine = list(recipes_of(_one_seed(study, study.seeds[0])).values())
-    for record in (path for place in places for path in sorted(Path(place).glob("**/study.json"))):
-        other = open_study(record.parent)
+    for other in studies_under(places):
         try:
             theirs = list(recipes_of(_one_seed(other.study, study.seeds[0])).values())
         except UsageError:

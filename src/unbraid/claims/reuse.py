@@ -9,13 +9,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from unbraid.claims.elsewhere import records_under, studies_under
 from unbraid.claims.group import TABLE
 from unbraid.claims.recipes import asked_of_runs, recipe_hash, training_recipe
 from unbraid.data import load
 from unbraid.errors import UsageError
 from unbraid.files import make_folders, save_table, write_json
 from unbraid.reading import read_json
-from unbraid.study import Study, StudyFolder, open_study
+from unbraid.study import Study, StudyFolder
 from unbraid.training import describe_data, read_info
 
 if TYPE_CHECKING:
@@ -68,8 +69,8 @@ def take_over(folder: StudyFolder, indices: Sequence[int], places: Sequence[Path
     """
     lacking = _lacking(folder, indices)
     count = 0
-    for other in _studies(places, folder) if lacking else ():
-        for index, key in _finished(other):
+    for other in studies_under(places) if lacking else ():
+        for index, key in _finished(other) if other.path.resolve() != folder.path.resolve() else ():
             if key in lacking and _same_images(other.study[index].data_set, _info(other, index)["data"]):
                 target = folder.run(lacking.pop(key))
                 make_folders(target.parent)
@@ -87,10 +88,9 @@ def take_rows(folder: StudyFolder, indices: Sequence[int], places: Sequence[Path
     there, found = taken_rows(folder.path)
     parts = [found] if len(found) else []
     count = 0
-    for path in (path for place in places for path in sorted(Path(place).glob(f"**/{RECIPES}"))):
+    for path, kept in records_under(places, RECIPES, _FORM) if lacking else ():
         if not lacking or path.parent.resolve() == folder.path.resolve() or not path.with_name(TABLE).exists():
             continue
-        kept = read_json(path, _FORM, remedy="without it nothing of its table can be taken over")
         mine = {int(index): lacking[key] for index, key in kept["runs"].items() if key in lacking}
         mine = {theirs: own for theirs, own in mine.items() if own not in there}
         if kept["asked"] != asked or not mine or not _all_same_images(folder, mine.values(), kept["images"]):
@@ -124,13 +124,6 @@ def _lacking(folder: StudyFolder, indices: Sequence[int]) -> dict[str, int]:
     there = taken_rows(folder.path)[0]
     todo = [index for index in indices if index not in there and folder.state(index) == "pending"]
     return {recipe_hash(recipe): index for index, recipe in recipes_of(folder.study, todo).items()}
-
-
-def _studies(places: Sequence[Path], folder: StudyFolder) -> Iterator[StudyFolder]:
-    for place in places:
-        for record in sorted(Path(place).glob("**/study.json")):
-            if record.parent.resolve() != folder.path.resolve():
-                yield open_study(record.parent)
 
 
 def _finished(folder: StudyFolder) -> Iterator[tuple[int, str]]:
