@@ -5,56 +5,18 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
-import polars as pl
 import pytest
+from toy_groups import PAIRS, done, run, study
 
 from unbraid import nets
 from unbraid.claims import groups
-from unbraid.claims.group import GROUPS, Recipe
+from unbraid.claims.group import GROUPS
 from unbraid.claims.recipes import _net, recipe_hash
-from unbraid.claims.reuse import RECIPES, recipes_of, take_over
-from unbraid.claims.studies import StudyGroup
-from unbraid.engines import InlineEngine
+from unbraid.claims.reuse import recipes_of, take_over
 from unbraid.evaluation import get
 from unbraid.study import begin_study
 
 STUDIES = Path(__file__).parents[2] / "docs" / "studies"
-STUDY = """\
-data = ["blobs16"]
-steps = {steps}
-net = "{net}"
-[objectives.beta-vae]
-beta = [1]
-{told}
-[measures.losses]
-batches = {batches}
-"""
-
-
-def study(name, *, steps=3, batches=1, net="mlp:width=8", told="", seeds=(100,)):
-    text = STUDY.format(steps=steps, batches=batches, net=net, told=told)
-    recipe = Recipe("blobs", {"study": text}, seeds, 1)
-    made = StudyGroup(name, "blobs", {"smoke": recipe, "small": recipe, "paper": recipe})
-    GROUPS.pop(name)
-    return made
-
-
-def run(group, out, reuse=()):
-    group.run(out, "smoke", group.cells("smoke"), engine=InlineEngine, progress="none", reuse=reuse)
-    group.keep(out, "smoke")
-    return group.place(out, "smoke")
-
-
-def done(group, out):
-    return [group.state(out, "smoke", cell)[0] for cell in group.cells("smoke")]
-
-
-@pytest.fixture(scope="module")
-def first(tmp_path_factory):
-    """A group that was run, in a folder of its own."""
-    out = tmp_path_factory.mktemp("first")
-    run(study("first"), out)
-    return out
 
 
 def seconds(out):
@@ -98,16 +60,36 @@ def test_a_run_trained_with_another_default_is_not_taken_over(first, tmp_path):
     assert take_over(empty, [0], [tmp_path / "old"]) == 0
 
 
+def wide(width):
+    """A group whose network has this default width, and leaves it to its name."""
+
+    def toy_width(shape, latents, *, heads=2, width=width):
+        return nets.get("mlp")(shape, latents, heads=heads, width=width)
+
+    nets.register("toy-width")(toy_width)
+    _net.cache_clear()
+    return study("wide", net="toy-width")
+
+
 def test_a_changed_default_of_a_network_is_another_recipe():
-    def named(width):
-        def toy_width(shape, latents, *, heads=2, width=width): ...
-
-        nets.register("toy-width")(toy_width)
-        _net.cache_clear()
-        return study("wide", net="toy-width").key("smoke")
-
-    keys = [named(4), named(8), named(4)]
+    keys = [wide(width).key("smoke") for width in (4, 8, 4)]
     assert keys[0] == keys[2] != keys[1]
+
+
+def test_a_run_trained_with_another_default_of_its_network_is_not_taken_over(tmp_path):
+    run(wide(4), tmp_path / "old")
+    other, same = wide(64).study("smoke"), wide(4).study("smoke")
+    wide(64)
+    assert take_over(begin_study(tmp_path / "new", other), [0], [tmp_path / "old"]) == 0
+    wide(4)
+    assert take_over(begin_study(tmp_path / "new", same), [0], [tmp_path / "old"]) == 1
+
+
+def test_two_runs_of_one_recipe_are_both_taken_over(tmp_path):
+    # An objective on single images does not care how pairs are made of its data.
+    group = study("pairs", data=PAIRS)
+    run(group, tmp_path / "old")
+    assert take_over(begin_study(tmp_path / "new", group.study("smoke")), range(2), [tmp_path / "old"]) == 2
 
 
 def test_another_version_of_a_measure_is_another_recipe(monkeypatch):
@@ -124,38 +106,6 @@ def test_another_version_of_a_measure_is_another_recipe(monkeypatch):
     # Groups that ask for losses, and no others.
     assert "study-grid" in changed
     assert "mnist-noise" not in changed
-
-
-def kept_alone(first, place):
-    """The table with its recipes, without runs: what a repository keeps."""
-    found = next(path.parent for path in first.glob(f"**/{RECIPES}"))
-    place.mkdir()
-    for name in ("table.parquet", RECIPES, "study.json"):
-        shutil.copy(found / name, place / name)
-    return place
-
-
-def test_a_table_kept_without_its_runs_is_taken_over_with_its_recipes(first, tmp_path):
-    kept, group = kept_alone(first, tmp_path / "kept"), study("first", seeds=(100, 101))
-    assert group.take(tmp_path / "out", "smoke", [kept]) == 1
-    assert done(group, tmp_path / "out") == ["done", "missing"]
-    table = group.collect(tmp_path / "out", "smoke")
-    assert table["loss"].to_list() == pl.read_parquet(kept / "table.parquet")["loss"].to_list()
-    # The rest is trained, and the whole can be handed on in the same way.
-    again = run(group, tmp_path / "out")
-    assert sorted(group.collect(tmp_path / "out", "smoke")["seed"].to_list()) == [100, 101]
-    assert set(json.loads((again / RECIPES).read_text(encoding="utf-8"))["runs"]) == {"0", "1"}
-
-
-def test_a_table_that_was_asked_otherwise_or_tells_no_recipe_is_refused(first, tmp_path):
-    kept = kept_alone(first, tmp_path / "kept")
-    other = study("first", batches=2)
-    assert other.take(tmp_path / "out", "smoke", [kept]) == 0
-    assert "losses 0.settings.batches 2 here, 1 there" in other.refusal("smoke", [kept])
-    (kept / RECIPES).unlink()
-    same = study("first")
-    assert same.take(tmp_path / "out", "smoke", [kept]) == 0
-    assert same.refusal("smoke", [kept]).endswith("without its runs its table needs a recipes.json")
 
 
 def test_a_refusal_names_what_differs_in_the_nearest_study(first, tmp_path):
