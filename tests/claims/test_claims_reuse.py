@@ -26,7 +26,7 @@ def seconds(out):
 def test_runs_of_other_studies_are_taken_over_by_the_same_recipe_only(first, tmp_path):
     same, other = study("same", batches=2), study("other", steps=4)
     # The same training, asked otherwise: taken over, and measured anew.
-    run(same, tmp_path / "b", [first])
+    run(same, tmp_path / "b", first)
     assert seconds(tmp_path / "b") == seconds(first)
     assert done(same, tmp_path / "b") == ["done"]
     assert len(same.collect(tmp_path / "b", "smoke")) == 1
@@ -120,11 +120,31 @@ def test_a_refusal_names_what_differs_in_the_nearest_study(first, tmp_path):
     assert study("first").refusal("smoke", [first]) == ""
 
 
+def test_nothing_is_refused_where_one_of_several_places_fits(first, tmp_path):
+    group = study("first")
+    begin_study(tmp_path / "a", study("other", told="learning_rate = 2e-4").study("smoke"))
+    assert "learning_rate 0.0001 here, 0.0002 there" in group.refusal("smoke", [tmp_path])
+    assert group.refusal("smoke", [tmp_path, first]) == ""
+
+
+def test_a_default_inside_a_name_that_changed_is_refused_in_words(tmp_path):
+    run(wide(4), tmp_path / "old")
+    assert wide(64).refusal("smoke", [tmp_path / "old"]).endswith("its recipes.json has other recipes")
+
+
+def test_runs_that_are_asked_for_are_taken_over_and_no_others(tmp_path):
+    group = study("several", seeds=(100, 101, 102))
+    run(group, tmp_path / "first")
+    cells = group.cells("smoke")[:1]
+    assert group.take(tmp_path / "out", "smoke", cells, [tmp_path / "first"]) == 1
+    assert done(group, tmp_path / "out") == ["done", "missing", "missing"]
+
+
 @pytest.mark.parametrize(("name", "folder"), [("study-grid", "small"), ("mnist-noise", "noise"), ("slow-grid", "slow")])
 def test_studies_of_the_documentation_judge_nothing_and_it_is_said_why(name, folder, tmp_path):
     # Their seeds are those that rules were made knowing.
     group = groups()[name]
-    assert group.take(tmp_path, "small", [STUDIES / folder]) == 0
+    assert group.take(tmp_path, "small", group.cells("small"), [STUDIES / folder]) == 0
     assert "which rules were made knowing" in group.refusal("small", [STUDIES / folder])
 
 

@@ -29,8 +29,15 @@ def study(name, *, steps=3, batches=1, net="mlp:width=8", told="", asked="", see
     return made
 
 
-def run(group, out, reuse=()):
-    group.run(out, "smoke", group.cells("smoke"), engine=InlineEngine, progress="none", reuse=reuse)
+def take(group, out, *places):
+    return group.take(out, "smoke", group.cells("smoke"), places)
+
+
+def run(group, out, *places):
+    """What is still to do of a group, after what other places hold."""
+    take(group, out, *places)
+    todo = group.todo(out, "smoke", group.cells("smoke"), ())
+    group.run(out, "smoke", todo, engine=InlineEngine, progress="none")
     group.keep(out, "smoke")
     return group.place(out, "smoke")
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from unbraid.claims.runner import check_reuse as check_reuse
     from unbraid.claims.runner import judge_claims as judge_claims
     from unbraid.claims.runner import run_claims as run_claims
+    from unbraid.claims.runner import take_elsewhere as take_elsewhere
     from unbraid.claims.sources import SOURCES as SOURCES
     from unbraid.claims.sources import WORKS as WORKS
     from unbraid.claims.tally import Count as Count
@@ -71,6 +72,7 @@ _HOMES = {
     "read_records": "records",
     "run_claims": "runner",
     "standing": "tally",
+    "take_elsewhere": "runner",
 }
 
 __all__ = sorted(_HOMES)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from unbraid.claims.claim import Claim
 from unbraid.claims.group import GROUPS, Cell, Group, Scale
@@ -37,18 +36,23 @@ class Planned:
 
 def plan(claims: Sequence[Claim], scale: Scale, out: Path) -> list[Planned]:
     """The groups of some claims in an order in which each comes after those it needs."""
-    found = []
-    for group in _ordered({name for one in claims for name in one.groups}):
-        wanted: list[Mapping[str, tuple[Any, ...]]] | None = []
-        for one in claims:
-            if group.name in one.groups and wanted is not None:
-                wanted = None if group.name not in one.cells else [*wanted, one.cells[group.name]]
-        if wanted is not None and scale == "paper":
-            wanted = None  # the cells that claims name are those of small recipes
-        cells = group.chosen(scale, wanted)
-        todo = [cell for cell in cells if group.state(out, scale, cell)[0] != "done"]
-        found.append(Planned(group, scale, tuple(cells), tuple(todo)))
-    return found
+    found: dict[str, Planned] = {}
+    for group in reversed(_ordered({name for one in claims for name in one.groups})):
+        lacking = {name for name, one in found.items() if one.todo and group.name in one.group.needs}
+        cells = _cells(group, scale, claims)
+        asked = _cells(group, scale, [one for one in claims if lacking & set(one.groups)])
+        found[group.name] = Planned(group, scale, tuple(cells), tuple(group.todo(out, scale, cells, asked)))
+    return list(reversed(found.values()))
+
+
+def _cells(group: Group, scale: Scale, claims: Sequence[Claim]) -> list[Cell]:
+    """The cells of a group that some claims read."""
+    claims = [one for one in claims if group.name in one.groups]
+    if not claims:
+        return []
+    if scale == "paper" or any(group.name not in one.cells for one in claims):
+        return group.cells(scale)  # the cells that claims name are those of small recipes
+    return group.chosen(scale, [one.cells[group.name] for one in claims])
 
 
 def _ordered(names: set[str]) -> list[Group]:

@@ -20,7 +20,7 @@ from unbraid.progress import ProgressKind
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["check_reuse", "judge_claims", "run_claims"]
+__all__ = ["check_reuse", "judge_claims", "run_claims", "take_elsewhere"]
 
 
 def check_reuse(places: Sequence[Path]) -> None:
@@ -28,6 +28,25 @@ def check_reuse(places: Sequence[Path]) -> None:
     for place in places:
         if not place.is_dir():
             raise UsageError(f"reuse: {place} is no folder; give one in which studies or claims lie")
+
+
+def take_elsewhere(
+    claims: Sequence[Claim], scale: Scale, out: Path, reuse: Sequence[Path], *, only: Sequence[str] = ()
+) -> dict[str, str]:
+    """Take over what claims lack and other folders hold by the same recipe: runs, cells, or tables without them.
+
+    Gives of the groups of which nothing was there to take how the nearest differs. ``only`` keeps to some groups.
+    """
+    check_reuse(reuse)
+    refused = {}
+    for one in plan(claims, scale, out) if reuse else ():
+        if not one.todo or (only and one.group.name not in only):
+            continue
+        if one.group.take(out, scale, one.todo, reuse):
+            one.group.keep(out, scale)
+        elif why := one.group.refusal(scale, reuse):
+            refused[one.group.name] = why
+    return refused
 
 
 def run_claims(
@@ -44,53 +63,44 @@ def run_claims(
     """Train what is missing, measure, judge, and append to ``claims.json``; the same call again goes on.
 
     A group is trained once, whichever claims read it. What fails does not stop the rest: its claims are ``not run``.
-    ``only`` keeps to some run groups. ``reuse`` are folders in which studies lie: runs there that were trained by the
-    same recipe are taken over.
+    ``only`` keeps to some run groups. What :func:`take_elsewhere` finds in the folders of ``reuse`` is not done again.
     """
-    check_reuse(reuse)
+    refused = take_elsewhere(claims, scale, out, reuse, only=only)
     make = engine or (lambda: make_engine("process"))
     began = datetime.now(UTC).isoformat(timespec="seconds")
     for one in plan(claims, scale, out):
         if only and one.group.name not in only:
             continue
         if one.todo and not lacking_data(one.group, scale) and scale not in one.group.missing:
-            _run(one, out, make, reuse, retry_failed, progress)
-    return judge_claims(claims, scale, out, reuse=reuse, started=began)
-
-
-def _run(
-    one: Planned,
-    out: Path,
-    engine: Callable[[], Engine],
-    reuse: Sequence[Path],
-    retry_failed: bool,
-    progress: ProgressKind,
-) -> None:
-    options: dict[str, Any] = {"engine": engine, "reuse": reuse, "retry_failed": retry_failed, "progress": progress}
-    one.group.run(out, one.scale, one.cells, **options)
-    one.group.keep(out, one.scale)
+            try:
+                one.group.run(out, scale, one.todo, engine=make, retry_failed=retry_failed, progress=progress)
+            finally:  # also of what was done before it was interrupted
+                one.group.keep(out, scale)
+    return _judge(claims, scale, out, refused, began)
 
 
 def judge_claims(
-    claims: Sequence[Claim],
-    scale: Scale,
-    out: Path,
-    *,
-    reuse: Sequence[Path] = (),
-    started: str | None = None,
-    rejudged: bool = False,
+    claims: Sequence[Claim], scale: Scale, out: Path, *, reuse: Sequence[Path] = (), rejudged: bool = False
 ) -> list[dict[str, Any]]:
     """Verdicts from what lies in the folder, appended to ``claims.json``; nothing is trained.
 
-    What folders of ``reuse`` hold by the same recipe is taken over first: runs, or tables with their recipes.
+    What :func:`take_elsewhere` finds in the folders of ``reuse`` is taken over first. The tables of all groups are
+    kept, also of what somebody is still at.
     """
-    check_reuse(reuse)
-    refused = {}
-    for each in plan(claims, scale, out) if reuse else ():
-        if each.todo and each.group.take(out, scale, reuse):
-            each.group.keep(out, scale)
-        elif each.todo:
-            refused[each.group.name] = each.group.refusal(scale, reuse)
+    refused = take_elsewhere(claims, scale, out, reuse)
+    for one in plan(claims, scale, out):
+        one.group.keep(out, scale)
+    return _judge(claims, scale, out, refused, None, rejudged)
+
+
+def _judge(
+    claims: Sequence[Claim],
+    scale: Scale,
+    out: Path,
+    refused: Mapping[str, str],
+    started: str | None,
+    rejudged: bool = False,
+) -> list[dict[str, Any]]:
     tables: dict[str, pl.DataFrame] = {}
     about = surroundings()
     known = read_records(out)
