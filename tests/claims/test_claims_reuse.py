@@ -19,6 +19,14 @@ from unbraid.study import begin_study
 STUDIES = Path(__file__).parents[2] / "docs" / "studies"
 
 
+@pytest.fixture(scope="module")
+def first(tmp_path_factory):
+    """A group that was run, in a folder of its own."""
+    out = tmp_path_factory.mktemp("first")
+    run(study("first"), out)
+    return out
+
+
 def seconds(out):
     return json.loads(next(out.glob("**/run.json")).read_text(encoding="utf-8"))["seconds"]
 

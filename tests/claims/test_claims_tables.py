@@ -5,6 +5,7 @@ import shutil
 from dataclasses import replace
 
 import polars as pl
+import pytest
 from toy_groups import PAIRS, done, kept_alone, run, study, take
 
 from unbraid.claims import plan, run_claims
@@ -17,6 +18,14 @@ from unbraid.claims.studies import StudyGroup
 from unbraid.engines import InlineEngine
 from unbraid.study import open_study
 from unbraid.training import open_run
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory):
+    """A group that was run, in a folder of its own."""
+    out = tmp_path_factory.mktemp("first")
+    run(study("first"), out)
+    return out
 
 
 def test_a_table_kept_without_its_runs_is_taken_over_with_its_recipes(first, tmp_path):
