@@ -4,9 +4,10 @@ import importlib.util
 import sys
 from dataclasses import replace
 
-from unbraid.claims import claims
+from unbraid.claims import claims, groups
 from unbraid.claims.claim import Claim
 from unbraid.claims.code_text import code_hash, code_of
+from unbraid.claims.group import GROUPS
 from unbraid.claims.rules import P
 from unbraid.claims.sources import source
 
@@ -69,3 +70,22 @@ def test_a_changed_measure_or_rule_voids_the_verdict_of_a_claim(tmp_path):
     assert replace(one, measure=written(tmp_path, "other", body="-tables")).rule_hash({}) != before
     assert replace(one, rules={"gap": Lenient(0.1)}).definition() == one.definition()
     assert replace(one, rules={"gap": Lenient(0.1)}).rule_hash({}) != before
+
+
+def test_a_changed_gate_voids_the_verdicts_of_claims_on_its_group(tmp_path, monkeypatch):
+    on_models, on_grid = claims()["abs/lower-bound"], claims()["study/scores-agree"]
+    before = on_models.rule_hash({}), on_grid.rule_hash({})
+    monkeypatch.setitem(GROUPS, "abs-models", groups()["abs-models"])
+    replace(GROUPS["abs-models"], gate=written(tmp_path, "gate"))  # registers itself
+    assert on_models.rule_hash({}) != before[0]
+    assert on_grid.rule_hash({}) == before[1]
+
+
+def test_what_a_function_has_from_the_one_that_made_it_is_a_part_of_its_code():
+    def above(least):
+        def gate(table):
+            return table > least
+
+        return gate
+
+    assert code_hash(above(0.9)) == code_hash(above(0.9)) != code_hash(above(0.8))

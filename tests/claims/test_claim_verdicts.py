@@ -157,6 +157,14 @@ def test_what_is_reported_beside_a_claim_is_judged_by_no_rule():
     assert not any(name.startswith("hadamard64") for name in found.outcomes)
 
 
+def test_what_is_reported_beside_a_claim_may_be_missing():
+    table = CASES["pca/manipulation-lowers-mig"](CLEAR)["pca-manip"].filter(pl.col("model") != "hadamard64")
+    found = judge_claim(claims()["pca/manipulation-lowers-mig"], {"pca-manip": table})
+    assert found.verdict == "reproduced"
+    beside = {cell.setting["model"] for cell in groups()["pca-manip"].cells("small") if cell.beside}
+    assert beside == {"hadamard64"}
+
+
 def test_claims_on_pairs_read_the_published_sets_at_paper_scale():
     def published(table):
         names = dict((slow.LAP, slow.UNI, slow.NATURAL))

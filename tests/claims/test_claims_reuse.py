@@ -5,48 +5,18 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
-import polars as pl
 import pytest
+from toy_groups import PAIRS, done, run, study
 
 from unbraid import nets
 from unbraid.claims import groups
-from unbraid.claims.group import GROUPS, Recipe
+from unbraid.claims.group import GROUPS
 from unbraid.claims.recipes import _net, recipe_hash
-from unbraid.claims.reuse import RECIPES, recipes_of, take_over
-from unbraid.claims.studies import StudyGroup
-from unbraid.engines import InlineEngine
+from unbraid.claims.reuse import recipes_of, take_over
 from unbraid.evaluation import get
 from unbraid.study import begin_study
 
 STUDIES = Path(__file__).parents[2] / "docs" / "studies"
-STUDY = """\
-data = ["blobs16"]
-steps = {steps}
-net = "{net}"
-[objectives.beta-vae]
-beta = [1]
-{told}
-[measures.losses]
-batches = {batches}
-"""
-
-
-def study(name, *, steps=3, batches=1, net="mlp:width=8", told="", seeds=(100,)):
-    text = STUDY.format(steps=steps, batches=batches, net=net, told=told)
-    recipe = Recipe("blobs", {"study": text}, seeds, 1)
-    made = StudyGroup(name, "blobs", {"smoke": recipe, "small": recipe, "paper": recipe})
-    GROUPS.pop(name)
-    return made
-
-
-def run(group, out, reuse=()):
-    group.run(out, "smoke", group.cells("smoke"), engine=InlineEngine, progress="none", reuse=reuse)
-    group.keep(out, "smoke")
-    return group.place(out, "smoke")
-
-
-def done(group, out):
-    return [group.state(out, "smoke", cell)[0] for cell in group.cells("smoke")]
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +34,7 @@ def seconds(out):
 def test_runs_of_other_studies_are_taken_over_by_the_same_recipe_only(first, tmp_path):
     same, other = study("same", batches=2), study("other", steps=4)
     # The same training, asked otherwise: taken over, and measured anew.
-    run(same, tmp_path / "b", [first])
+    run(same, tmp_path / "b", first)
     assert seconds(tmp_path / "b") == seconds(first)
     assert done(same, tmp_path / "b") == ["done"]
     assert len(same.collect(tmp_path / "b", "smoke")) == 1
@@ -98,16 +68,36 @@ def test_a_run_trained_with_another_default_is_not_taken_over(first, tmp_path):
     assert take_over(empty, [0], [tmp_path / "old"]) == 0
 
 
+def wide(width):
+    """A group whose network has this default width, and leaves it to its name."""
+
+    def toy_width(shape, latents, *, heads=2, width=width):
+        return nets.get("mlp")(shape, latents, heads=heads, width=width)
+
+    nets.register("toy-width")(toy_width)
+    _net.cache_clear()
+    return study("wide", net="toy-width")
+
+
 def test_a_changed_default_of_a_network_is_another_recipe():
-    def named(width):
-        def toy_width(shape, latents, *, heads=2, width=width): ...
-
-        nets.register("toy-width")(toy_width)
-        _net.cache_clear()
-        return study("wide", net="toy-width").key("smoke")
-
-    keys = [named(4), named(8), named(4)]
+    keys = [wide(width).key("smoke") for width in (4, 8, 4)]
     assert keys[0] == keys[2] != keys[1]
+
+
+def test_a_run_trained_with_another_default_of_its_network_is_not_taken_over(tmp_path):
+    run(wide(4), tmp_path / "old")
+    other, same = wide(64).study("smoke"), wide(4).study("smoke")
+    wide(64)
+    assert take_over(begin_study(tmp_path / "new", other), [0], [tmp_path / "old"]) == 0
+    wide(4)
+    assert take_over(begin_study(tmp_path / "new", same), [0], [tmp_path / "old"]) == 1
+
+
+def test_two_runs_of_one_recipe_are_both_taken_over(tmp_path):
+    # An objective on single images does not care how pairs are made of its data.
+    group = study("pairs", data=PAIRS)
+    run(group, tmp_path / "old")
+    assert take_over(begin_study(tmp_path / "new", group.study("smoke")), range(2), [tmp_path / "old"]) == 2
 
 
 def test_another_version_of_a_measure_is_another_recipe(monkeypatch):
@@ -126,38 +116,6 @@ def test_another_version_of_a_measure_is_another_recipe(monkeypatch):
     assert "mnist-noise" not in changed
 
 
-def kept_alone(first, place):
-    """The table with its recipes, without runs: what a repository keeps."""
-    found = next(path.parent for path in first.glob(f"**/{RECIPES}"))
-    place.mkdir()
-    for name in ("table.parquet", RECIPES, "study.json"):
-        shutil.copy(found / name, place / name)
-    return place
-
-
-def test_a_table_kept_without_its_runs_is_taken_over_with_its_recipes(first, tmp_path):
-    kept, group = kept_alone(first, tmp_path / "kept"), study("first", seeds=(100, 101))
-    assert group.take(tmp_path / "out", "smoke", [kept]) == 1
-    assert done(group, tmp_path / "out") == ["done", "missing"]
-    table = group.collect(tmp_path / "out", "smoke")
-    assert table["loss"].to_list() == pl.read_parquet(kept / "table.parquet")["loss"].to_list()
-    # The rest is trained, and the whole can be handed on in the same way.
-    again = run(group, tmp_path / "out")
-    assert sorted(group.collect(tmp_path / "out", "smoke")["seed"].to_list()) == [100, 101]
-    assert set(json.loads((again / RECIPES).read_text(encoding="utf-8"))["runs"]) == {"0", "1"}
-
-
-def test_a_table_that_was_asked_otherwise_or_tells_no_recipe_is_refused(first, tmp_path):
-    kept = kept_alone(first, tmp_path / "kept")
-    other = study("first", batches=2)
-    assert other.take(tmp_path / "out", "smoke", [kept]) == 0
-    assert "losses 0.settings.batches 2 here, 1 there" in other.refusal("smoke", [kept])
-    (kept / RECIPES).unlink()
-    same = study("first")
-    assert same.take(tmp_path / "out", "smoke", [kept]) == 0
-    assert same.refusal("smoke", [kept]).endswith("without its runs its table needs a recipes.json")
-
-
 def test_a_refusal_names_what_differs_in_the_nearest_study(first, tmp_path):
     far, near = study("far", steps=9, net="mlp:width=16"), study("near", seeds=(5,))
     for group in (far, near):
@@ -170,11 +128,31 @@ def test_a_refusal_names_what_differs_in_the_nearest_study(first, tmp_path):
     assert study("first").refusal("smoke", [first]) == ""
 
 
+def test_nothing_is_refused_where_one_of_several_places_fits(first, tmp_path):
+    group = study("first")
+    begin_study(tmp_path / "a", study("other", told="learning_rate = 2e-4").study("smoke"))
+    assert "learning_rate 0.0001 here, 0.0002 there" in group.refusal("smoke", [tmp_path])
+    assert group.refusal("smoke", [tmp_path, first]) == ""
+
+
+def test_a_default_inside_a_name_that_changed_is_refused_in_words(tmp_path):
+    run(wide(4), tmp_path / "old")
+    assert wide(64).refusal("smoke", [tmp_path / "old"]).endswith("its recipes.json has other recipes")
+
+
+def test_runs_that_are_asked_for_are_taken_over_and_no_others(tmp_path):
+    group = study("several", seeds=(100, 101, 102))
+    run(group, tmp_path / "first")
+    cells = group.cells("smoke")[:1]
+    assert group.take(tmp_path / "out", "smoke", cells, [tmp_path / "first"]) == 1
+    assert done(group, tmp_path / "out") == ["done", "missing", "missing"]
+
+
 @pytest.mark.parametrize(("name", "folder"), [("study-grid", "small"), ("mnist-noise", "noise"), ("slow-grid", "slow")])
 def test_studies_of_the_documentation_judge_nothing_and_it_is_said_why(name, folder, tmp_path):
     # Their seeds are those that rules were made knowing.
     group = groups()[name]
-    assert group.take(tmp_path, "small", [STUDIES / folder]) == 0
+    assert group.take(tmp_path, "small", group.cells("small"), [STUDIES / folder]) == 0
     assert "which rules were made knowing" in group.refusal("small", [STUDIES / folder])
 
 

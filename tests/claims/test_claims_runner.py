@@ -1,13 +1,24 @@
 """Running claims: once for all that share a group, on from where it stopped, honest about what is missing."""
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from unbraid.claims import claims, groups, judge_claims, latest, plan, read_records, run_claims, standing
+from unbraid.claims import (
+    claims,
+    groups,
+    judge_claims,
+    latest,
+    plan,
+    read_records,
+    run_claims,
+    standing,
+    take_elsewhere,
+)
 from unbraid.claims.cells import CellGroup, Work, carry_out
 from unbraid.claims.claim import Claim
 from unbraid.claims.group import GROUPS, Recipe, fresh
@@ -16,7 +27,7 @@ from unbraid.claims.measured import Pairs
 from unbraid.claims.rules import P
 from unbraid.claims.sources import source
 from unbraid.engines import InlineEngine
-from unbraid.errors import UsageError
+from unbraid.errors import UsageError, UsageWarning
 
 DONE: list[int] = []
 
@@ -113,6 +124,16 @@ def test_a_failed_cell_is_not_run_with_its_reason_and_tried_again_when_asked(tmp
     assert DONE == [100, 102]  # it fails again
 
 
+def test_a_failed_cell_that_is_only_reported_beside_a_claim_does_not_block_it(tmp_path):
+    def work(plan_, seeds):
+        return [replace(cell, beside=cell.setting["seed"] == 102) for cell in _work(plan_, seeds)]
+
+    GROUPS["toy-group"] = replace(toy(fails=[102]), work=work)
+    (record,) = run([toy_claim()], "small", tmp_path)
+    assert record["verdict"] == "reproduced"
+    assert DONE == [100, 101]
+
+
 def test_what_is_not_there_is_not_run_and_the_rest_goes_on(tmp_path, group):
     missing = replace(group, missing={"small": "its files are not published"})
     GROUPS["toy-group"] = missing
@@ -190,6 +211,51 @@ def test_cells_of_the_same_key_are_taken_over_and_judged_without_doing_anything(
     (record,) = judge_claims([toy_claim()], "small", tmp_path / "here", reuse=[tmp_path / "there"])
     assert record["verdict"] == "not run"
     assert "the nearest: version 2 here, 1 there" in record["reason"]
+
+
+def test_groups_that_are_left_out_are_not_taken_over(tmp_path, group):
+    run([toy_claim()], "small", tmp_path / "there")
+    run([toy_claim()], "small", tmp_path / "here", reuse=[tmp_path / "there"], only=["another"])
+    assert not group.place(tmp_path / "here", "small").exists()
+    told = take_elsewhere([toy_claim()], "small", tmp_path / "here", [tmp_path / "there"])
+    assert (told, DONE) == ({}, [100, 101, 102])
+    assert (group.place(tmp_path / "here", "small") / "table.parquet").exists()
+
+
+def test_what_was_done_before_an_interrupt_is_kept(tmp_path, group, monkeypatch):
+    whole = measured
+
+    def interrupted(seed, effect):
+        if seed == 102:
+            raise KeyboardInterrupt
+        return whole(seed, effect)
+
+    monkeypatch.setattr(f"{__name__}.measured", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run([toy_claim()], "small", tmp_path)
+    assert sorted(set(pl.read_parquet(group.place(tmp_path, "small") / "table.parquet")["seed"])) == [100, 101]
+
+
+def test_judging_keeps_the_table_of_what_is_done_so_far(tmp_path, group):
+    (planned,) = plan([toy_claim()], "small", tmp_path)
+    first, place = planned.cells[0], group.place(tmp_path, "small")
+    carry_out(str(place), first.name, first.function, dict(first.arguments), {"seed": 100}, {}, False)
+    judge_claims([toy_claim()], "small", tmp_path)
+    assert pl.read_parquet(place / "table.parquet")["seed"].unique().to_list() == [100]
+    # It can be taken over as it is, without its cells.
+    shutil.rmtree(place / "cells")
+    run([toy_claim()], "small", tmp_path / "here", reuse=[tmp_path])
+    assert sorted(DONE) == [100, 101, 102]
+
+
+def test_a_record_of_another_version_is_told_and_left_out(tmp_path):
+    run([toy_claim()], "small", tmp_path / "there")
+    old = tmp_path / "there" / "old"
+    old.mkdir()
+    (old / "recipe.json").write_text('{"group": "toy-group", "scale": "small", "key": "0"}', encoding="utf-8")
+    with pytest.warns(UsageWarning, match="old/recipe.json.*details"):
+        (record,) = judge_claims([toy_claim()], "small", tmp_path / "here", reuse=[tmp_path / "there"])
+    assert record["verdict"] == "reproduced"
 
 
 def test_a_folder_to_reuse_that_is_not_there_is_refused(tmp_path):

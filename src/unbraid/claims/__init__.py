@@ -22,15 +22,16 @@ if TYPE_CHECKING:
     from unbraid.claims.judging import holm as holm
     from unbraid.claims.judging import judge_claim as judge_claim
     from unbraid.claims.outcome import VERDICTS as VERDICTS
+    from unbraid.claims.planning import Planned as Planned
+    from unbraid.claims.planning import lacking_data as lacking_data
+    from unbraid.claims.planning import plan as plan
     from unbraid.claims.records import RECORDS as RECORDS
     from unbraid.claims.records import latest as latest
     from unbraid.claims.records import read_records as read_records
-    from unbraid.claims.runner import Planned as Planned
     from unbraid.claims.runner import check_reuse as check_reuse
     from unbraid.claims.runner import judge_claims as judge_claims
-    from unbraid.claims.runner import lacking_data as lacking_data
-    from unbraid.claims.runner import plan as plan
     from unbraid.claims.runner import run_claims as run_claims
+    from unbraid.claims.runner import take_elsewhere as take_elsewhere
     from unbraid.claims.sources import SOURCES as SOURCES
     from unbraid.claims.sources import WORKS as WORKS
     from unbraid.claims.tally import Count as Count
@@ -46,7 +47,7 @@ _HOMES = {
     "Claim": "claim",
     "Count": "tally",
     "Judged": "judging",
-    "Planned": "runner",
+    "Planned": "planning",
     "RECORDS": "records",
     "SCALES": "group",
     "SOURCES": "sources",
@@ -65,12 +66,13 @@ _HOMES = {
     "holm": "judging",
     "judge_claim": "judging",
     "judge_claims": "runner",
-    "lacking_data": "runner",
+    "lacking_data": "planning",
     "latest": "records",
-    "plan": "runner",
+    "plan": "planning",
     "read_records": "records",
     "run_claims": "runner",
     "standing": "tally",
+    "take_elsewhere": "runner",
 }
 
 __all__ = sorted(_HOMES)

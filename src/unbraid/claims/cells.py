@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unbraid.claims.group import GROUPS, Cell, Group, Scale, State
+from unbraid.claims.elsewhere import records_under
+from unbraid.claims.group import GROUPS, TABLE, Cell, Group, Scale, State
 from unbraid.claims.recipes import defaults, difference, told
 from unbraid.engines import Engine, Task
 from unbraid.errors import UsageError
 from unbraid.files import claim, make_folders, write_json
 from unbraid.plugins import imported
 from unbraid.progress import Progress, ProgressKind
-from unbraid.reading import read_json
+from unbraid.reading import read_json, read_table
 
 if TYPE_CHECKING:
     import polars as pl
@@ -26,6 +27,7 @@ __all__ = ["CellGroup", "Work", "carry_out"]
 
 RECIPE = "recipe.json"
 """Which group a folder is of, at which scale, by which key."""
+_ABOUT = {"group": str, "scale": str, "key": str, "details": dict, "done?": dict}
 _FORM = {"setting": dict, "rows": list, "seconds": float}
 
 
@@ -37,6 +39,8 @@ class Work(Cell):
     arguments: Mapping[str, Any] = field(default_factory=dict)
     trains: bool = False
     """Whether the function is given a folder to put runs in, as ``place``."""
+    prepares: bool = field(default=False, kw_only=True)
+    """Whether it has no numbers: only what it leaves in that folder for cells of later stages."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,12 @@ class CellGroup(Group):
             },
         }
 
+    def todo(self, out: Path, scale: Scale, cells: Sequence[Cell], asked: Sequence[Cell]) -> list[Cell]:
+        """What prepares others is done for those that are still to do alone."""
+        found = super().todo(out, scale, cells, asked)
+        last = max((cell.stage for cell in found), default=0)
+        return [cell for cell in found if not _prepares(cell) or cell.stage < last]
+
     def state(self, out: Path, scale: Scale, cell: Cell) -> tuple[State, str]:
         place = self.place(out, scale)
         if (place / "cells" / f"{cell.name}.json").exists():
@@ -77,12 +87,10 @@ class CellGroup(Group):
         cells: Sequence[Cell],
         *,
         engine: Callable[[], Engine],
-        reuse: Sequence[Path] = (),
         retry_failed: bool = False,
         progress: ProgressKind = "auto",
     ) -> None:
-        place = self.place(out, scale)
-        self.take(out, scale, reuse)
+        place = self._begin(out, scale)
         needed = {name: str(GROUPS[name].place(out, scale)) for name in self.needs}
         todo = []
         for cell in cells:
@@ -93,8 +101,8 @@ class CellGroup(Group):
             todo += [cell] if state == "missing" else []
         if not todo:
             return
-        show = Progress(self.name, len(cells), unit="cells", kind=progress, start=len(cells) - len(todo))
         done = len(cells) - len(todo)
+        show = Progress(self.name, len(cells), unit="cells", kind=progress, start=done)
         try:
             for stage in sorted({cell.stage for cell in todo}):
                 tasks = [self._task(place, cell, needed) for cell in todo if cell.stage == stage]
@@ -111,24 +119,21 @@ class CellGroup(Group):
         finally:
             show.close()
 
-    def take(self, out: Path, scale: Scale, places: Sequence[Path]) -> int:
+    def take(self, out: Path, scale: Scale, cells: Sequence[Cell], places: Sequence[Path]) -> int:
         """Cells of the same group by the same key; a key covers all that decides a group's numbers."""
-        place = self.place(out, scale)
-        make_folders(place / "cells")
-        write_json(place / RECIPE, self._about(scale))
-        count = 0
-        for record in self._same(scale, places):
-            if record.parent.resolve() == place.resolve():
+        place, key, count = self._begin(out, scale), self.key(scale), 0
+        for record, about in records_under(places, RECIPE, _ABOUT):
+            if about["key"] != key or record.parent.resolve() == place.resolve():
                 continue
-            for cell in self.cells(scale):
-                file = record.parent / "cells" / f"{cell.name}.json"
-                if file.exists() and self.state(out, scale, cell)[0] == "missing":
-                    write_json(place / "cells" / file.name, read_json(file, _FORM))
+            kept = _kept(record.parent, about.get("done", {}))
+            for cell in cells:
+                if cell.name in kept and self.state(out, scale, cell)[0] == "missing" and not _prepares(cell):
+                    write_json(place / "cells" / f"{cell.name}.json", {**kept[cell.name], "setting": cell.setting})
                     count += 1
         return count
 
     def refusal(self, scale: Scale, places: Sequence[Path]) -> str:
-        there = {path: record for path, record in _recipes(places) if record["group"] == self.name}
+        there = {path: one for path, one in records_under(places, RECIPE, _ABOUT) if one["group"] == self.name}
         if any(record["key"] == self.key(scale) for record in there.values()):
             return ""
         if not there:
@@ -138,12 +143,22 @@ class CellGroup(Group):
         near = min(each, key=lambda path: len(each[path]))
         return f"nothing to take over from {near}, the nearest: {told(each[near])}"
 
+    def _begin(self, out: Path, scale: Scale) -> Path:
+        place = self.place(out, scale)
+        if not (place / RECIPE).exists():
+            make_folders(place / "cells")
+            write_json(place / RECIPE, self._about(scale))
+        return place
+
     def _about(self, scale: Scale) -> dict[str, Any]:
         return {"group": self.name, "scale": scale, "key": self.key(scale), "details": self.details(scale)}
 
-    def _same(self, scale: Scale, places: Sequence[Path]) -> Iterator[Path]:
-        """The records of this group by the same key in other folders."""
-        return (path for path, record in _recipes(places) if record["key"] == self.key(scale))
+    def keep(self, out: Path, scale: Scale) -> None:
+        """With the cells that are done, some of which may have no rows, so that they can be taken over by the table."""
+        super().keep(out, scale)
+        done = {path.stem: read_json(path, _FORM)["seconds"] for path in _files(self.place(out, scale))}
+        if done:
+            write_json(self.place(out, scale) / RECIPE, {**self._about(scale), "done": done})
 
     def collect(self, out: Path, scale: Scale) -> pl.DataFrame:
         import polars as pl
@@ -168,11 +183,23 @@ class CellGroup(Group):
         return Task(cell.name, "unbraid.claims.cells:carry_out", about, tuple(imported()))
 
 
-def _recipes(places: Sequence[Path]) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """The recipes of groups of cells in other folders."""
-    form = {"group": str, "scale": str, "key": str, "details": dict}
-    for path in (path for place in places for path in sorted(Path(place).glob(f"**/{RECIPE}"))):
-        yield path, read_json(path, form, remedy="without it nothing beside it can be taken over")
+def _prepares(cell: Cell) -> bool:
+    return isinstance(cell, Work) and cell.prepares
+
+
+def _files(place: Path) -> list[Path]:
+    return sorted((place / "cells").glob("*.json"))
+
+
+def _kept(place: Path, done: Mapping[str, float]) -> dict[str, dict[str, Any]]:
+    """The cells of a folder: their files, or what the table has of those that were ``done`` when it was kept."""
+    found: dict[str, dict[str, Any]] = {}
+    if done and (place / TABLE).exists():
+        table = read_table(place / TABLE)
+        parts = table.drop("seconds").partition_by("cell", as_dict=True, include_key=False)
+        rows = {str(name): part.to_dicts() for (name,), part in parts.items()}
+        found = {name: {"rows": rows.get(name, []), "seconds": seconds} for name, seconds in done.items()}
+    return found | {path.stem: read_json(path, _FORM) for path in _files(place)}
 
 
 def _function(cell: Work) -> Callable[..., Any]:

@@ -11,6 +11,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Literal
 
 from unbraid.claims.code_text import code_hash
+from unbraid.claims.group import GROUPS
 from unbraid.claims.measured import Measured
 from unbraid.claims.rules import Rule
 from unbraid.claims.sources import Source
@@ -101,11 +102,14 @@ class Claim:
     def rule_hash(self, recipes: Mapping[str, str]) -> str:
         """A hash of definition, recipes and the code that measures and decides; another one voids earlier verdicts.
 
-        ``claims judge`` gives them anew from the same runs; what runs and their measures give is in the recipes' keys.
+        Gates decide, too: below them nothing is judged. ``claims judge`` gives verdicts anew from the same runs; what
+        runs and their measures give is in the recipes' keys.
         """
         from unbraid.claims.judging import judge_claim
 
-        code = code_hash(self.measure, judge_claim, *(type(rule) for rule in self.rules.values()))
+        gates = [GROUPS[name].gate for name in self.groups if name in GROUPS]
+        deciding = [type(rule) for rule in self.rules.values()] + [gate for gate in gates if gate is not None]
+        code = code_hash(self.measure, judge_claim, *deciding)
         told = json.dumps([self.definition(), dict(sorted(recipes.items())), code], sort_keys=True, default=str)
         return hashlib.sha256(told.encode()).hexdigest()[:16]
 

@@ -65,10 +65,15 @@ def _read(thing: Any) -> tuple[str, tuple[Any, ...]]:
     text = code_of(thing)
     if not text:
         return f"{thing.__module__}.{thing.__qualname__}", ()
-    named = _named(ast.parse(text), vars(sys.modules[thing.__module__]))
+    named = _named(ast.parse(text), {**vars(sys.modules[thing.__module__]), **_enclosed(thing)})
     constants = [f"{name} = {value!r}" for name, value in named.items() if isinstance(value, _PLAIN)]
     used = [value for value in named.values() if inspect.isfunction(value) or inspect.isclass(value)]
     return "\n".join([text, *constants]), tuple(one for one in used if _judges(one, thing.__module__))
+
+
+def _enclosed(thing: Any) -> dict[str, Any]:
+    """What a function made by another one has from there."""
+    return dict(inspect.getclosurevars(thing).nonlocals) if inspect.isfunction(thing) else {}
 
 
 def _named(tree: ast.AST, world: dict[str, Any]) -> dict[str, Any]:

@@ -66,6 +66,8 @@ class Cell:
     """Cells of a stage begin when those of earlier ones are done."""
     cost: float = 1.0
     """Share of the group's cost, in any unit."""
+    beside: bool = field(default=False, kw_only=True)
+    """Whether it is only reported where it is there: claims that name it are judged without it, too."""
 
 
 GROUPS: dict[str, Group] = {}
@@ -115,6 +117,10 @@ class Group(ABC):
         cells = self.cells(scale)
         return cells if wanted is None else [cell for cell in cells if any(matches(cell, one) for one in wanted)]
 
+    def todo(self, out: Path, scale: Scale, cells: Sequence[Cell], asked: Sequence[Cell]) -> list[Cell]:
+        """What is still to do of these cells; of those that other groups have ``asked`` for, rows are not enough."""
+        return [cell for cell in cells if self.state(out, scale, cell)[0] != "done"]
+
     @abstractmethod
     def cells(self, scale: Scale) -> list[Cell]:
         """All pieces of work at a scale."""
@@ -131,15 +137,14 @@ class Group(ABC):
         cells: Sequence[Cell],
         *,
         engine: Callable[[], Engine],
-        reuse: Sequence[Path] = (),
         retry_failed: bool = False,
         progress: ProgressKind = "auto",
     ) -> None:
-        """Carry out what is missing of these cells."""
+        """Carry out these cells, which are still to do."""
 
     @abstractmethod
-    def take(self, out: Path, scale: Scale, places: Sequence[Path]) -> int:
-        """Take over what other folders hold by the same recipe, without doing anything; how many cells."""
+    def take(self, out: Path, scale: Scale, cells: Sequence[Cell], places: Sequence[Path]) -> int:
+        """Take over of these cells what other folders hold by the same recipe, without doing anything; how many."""
 
     def refusal(self, scale: Scale, places: Sequence[Path]) -> str:
         """Why what lies in other folders is not taken over, in words."""

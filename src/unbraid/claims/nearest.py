@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from unbraid.claims.elsewhere import records_under, studies_under
 from unbraid.claims.group import FIRST_SEED, TABLE
 from unbraid.claims.recipes import asked_of_runs, difference, told
-from unbraid.claims.reuse import RECIPES, recipes_of
+from unbraid.claims.reuse import RECIPES, RECIPES_FORM, hashes_of, recipes_of
 from unbraid.errors import UsageError
-from unbraid.study import Study, open_study
+from unbraid.study import Study
 
 __all__ = ["refusal"]
 
@@ -31,6 +32,18 @@ class _Near:
     lacks: str = ""
     """What would be needed to take it over, even by the same recipe."""
 
+    def overlaps(self, study: Study) -> bool:
+        return bool(set(self.seeds) & set(study.seeds))
+
+    def why(self, study: Study) -> str:
+        """What speaks against taking it over; empty if nothing does."""
+        words = [told(dict(sorted(self.differences.items(), key=lambda item: item[0] not in _FIRST)))]
+        if not self.overlaps(study):
+            known = f", which rules were made knowing (verdicts use {FIRST_SEED} and later)"
+            seeds = f"seeds {_range(study.seeds)} here, {_range(self.seeds)} there"
+            words.append(seeds + known * (max(self.seeds) < FIRST_SEED))
+        return "; ".join(filter(None, [*words, self.lacks]))
+
 
 def refusal(study: Study, places: Sequence[Path]) -> str:
     """How the nearest study or table under these folders differs; empty if nothing does."""
@@ -38,21 +51,14 @@ def refusal(study: Study, places: Sequence[Path]) -> str:
     if not found:
         named = ", ".join(dict.fromkeys(spec.objective for spec in study))
         return f"nothing to take over: no study under {', '.join(map(str, places))} trains {named}"
-    near = min(found, key=lambda one: (one.far, not set(one.seeds) & set(study.seeds)))
-    words = [told(dict(sorted(near.differences.items(), key=lambda item: item[0] not in _FIRST)))]
-    if not set(near.seeds) & set(study.seeds):
-        known = f", which rules were made knowing (verdicts use {FIRST_SEED} and later)"
-        words.append(
-            f"seeds {_range(study.seeds)} here, {_range(near.seeds)} there{known * (max(near.seeds) < FIRST_SEED)}"
-        )
-    why = "; ".join(filter(None, [*words, near.lacks]))
+    near = min(found, key=lambda one: (bool(one.why(study)), one.far, not one.overlaps(study), len(one.differences)))
+    why = near.why(study)
     return f"nothing to take over from {near.place}, the nearest: {why}" if why else ""
 
 
 def _studies(study: Study, places: Sequence[Path]) -> Iterator[_Near]:
     mine = list(recipes_of(_one_seed(study, study.seeds[0])).values())
-    for record in (path for place in places for path in sorted(Path(place).glob("**/study.json"))):
-        other = open_study(record.parent)
+    for other in studies_under(places):
         try:
             theirs = list(recipes_of(_one_seed(other.study, study.seeds[0])).values())
         except UsageError:
@@ -60,11 +66,10 @@ def _studies(study: Study, places: Sequence[Path]) -> Iterator[_Near]:
         found = _nearest(mine, theirs)
         if found is None:
             continue
-        lacks = ""
-        if not any((other.path / "runs").glob("*/run.json")):
-            lacks = "" if (other.path / RECIPES).exists() else f"without its runs its table needs a {RECIPES}"
+        if not _runs(other.path):
             found |= difference(_asked(study), _asked(other.study))
         far = _nearest(_all_words(study), _all_words(other.study))
+        lacks = _lacks(other.path, study, other.study.seeds, found)
         yield _Near(other.path, found, other.study.seeds, len(far or ()), lacks)
 
 
@@ -83,7 +88,20 @@ def _tables(study: Study, places: Sequence[Path]) -> Iterator[_Near]:
         found = _nearest(mine, theirs)
         if found is not None:
             seeds = tuple(table["seed"].drop_nulls().unique().sort().to_list())
-            yield _Near(path.parent, found, seeds, len(found), f"its table has no {RECIPES}")
+            yield _Near(path.parent, found, seeds, len(found), _lacks(path.parent, study, seeds, found))
+
+
+def _runs(place: Path) -> bool:
+    return any((place / "runs").glob("*/run.json"))
+
+
+def _lacks(place: Path, study: Study, seeds: Sequence[int], differences: Mapping[str, Any]) -> str:
+    """What else speaks against a folder: that it does not tell its recipes, or others where nothing else differs."""
+    if not (place / RECIPES).exists():
+        return "" if _runs(place) else f"without its runs its table needs a {RECIPES}"
+    kept = dict(records_under([place], RECIPES, RECIPES_FORM)).get(place / RECIPES, {"runs": {}})
+    mine = set(hashes_of(replace(study, seeds=tuple(seeds))).values())
+    return "" if differences or mine & set(kept["runs"].values()) else f"its {RECIPES} has other recipes"
 
 
 def _nearest(mine: Sequence[Mapping[str, Any]], theirs: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:

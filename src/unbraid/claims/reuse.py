@@ -1,33 +1,38 @@
-"""What was measured elsewhere by the same recipe: whole runs, or the rows of a table that was kept without its runs."""
+"""Runs that were trained elsewhere by the same recipe, and by which recipe the runs of a group were trained."""
 
 from __future__ import annotations
 
 import shutil
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from unbraid.claims.group import TABLE
+from unbraid.claims.elsewhere import studies_under
 from unbraid.claims.recipes import asked_of_runs, recipe_hash, training_recipe
 from unbraid.data import load
 from unbraid.errors import UsageError
-from unbraid.files import make_folders, save_table, write_json
+from unbraid.files import make_folders, write_json
 from unbraid.reading import read_json
-from unbraid.study import Study, StudyFolder, open_study
+from unbraid.study import Study, StudyFolder
 from unbraid.training import describe_data, read_info
 
-if TYPE_CHECKING:
-    import polars as pl
-
-__all__ = ["RECIPES", "keep_recipes", "recipes_of", "take_over", "take_rows", "taken_rows"]
+__all__ = [
+    "RECIPES",
+    "RECIPES_FORM",
+    "begin_recipes",
+    "hashes_of",
+    "keep_images",
+    "recipes_of",
+    "same_images",
+    "take_over",
+]
 
 RECIPES = "recipes.json"
-"""Beside the table of a group: by which recipe each of its runs was trained, and what all were asked."""
-TAKEN = "taken.parquet"
-"""Rows that were taken over without their runs."""
-_FORM = {"runs": dict, "images": dict, "asked": list}
+"""In the folder of a group from its beginning: by which recipe each run is trained, and what all are asked."""
+RECIPES_FORM = {"runs": dict, "images": dict, "asked": list, "key?": str}
 _IMAGES = ("fingerprint", "truth", "positions")
 
 
@@ -47,18 +52,34 @@ def recipes_of(
     return {index: of(index) for index in (range(len(study)) if indices is None else indices)}
 
 
-def keep_recipes(folder: StudyFolder) -> None:
-    """Write by which recipes the runs of a table were trained, so that it can be taken further without them."""
-    finished = dict(_finished(folder))
-    # Those that came as rows came by the recipe that is asked for.
-    rows = [index for index in taken_rows(folder.path)[0] if index not in finished]
-    keys = finished | {index: recipe_hash(one) for index, one in recipes_of(folder.study, rows).items()}
-    images = {folder.study[index].data_set: _images(_info(folder, index)["data"]) for index in finished}
-    known = folder.path / RECIPES
-    if rows and known.exists():
-        images = {**read_json(known, _FORM)["images"], **images}
-    about = {"runs": {str(index): key for index, key in sorted(keys.items())}, "images": images}
-    write_json(known, {**about, "asked": asked_of_runs(folder.study.measures)})
+def hashes_of(study: Study, indices: Iterable[int] | None = None) -> dict[int, str]:
+    """The recipes of a study's runs by their hashes."""
+    return {index: recipe_hash(one) for index, one in recipes_of(study, indices).items()}
+
+
+def begin_recipes(folder: StudyFolder, key: str) -> None:
+    """Write down the recipes of a group before it is trained: a default that changes later makes other ones of names.
+
+    ``key`` is that of the group; it is the same as long as its recipes are.
+    """
+    path = folder.path / RECIPES
+    known = read_json(path, RECIPES_FORM) if path.exists() else {"images": {}}
+    if known.get("key") != key:
+        runs = {str(index): one for index, one in hashes_of(folder.study).items()}
+        asked = asked_of_runs(folder.study.measures)
+        write_json(path, {"key": key, "runs": runs, "images": known["images"], "asked": asked})
+
+
+def keep_images(folder: StudyFolder, taken: Mapping[str, Any] | None = None) -> None:
+    """Write down on which images runs were trained: those that are here, and those of which rows were ``taken``."""
+    path = folder.path / RECIPES
+    known = read_json(path, RECIPES_FORM)
+    found = dict(taken or {})
+    for index in _trained(folder):
+        name = folder.study[index].data_set
+        if name not in found:
+            found[name] = _images(_info(folder, index)["data"])
+    write_json(path, {**known, "images": {**known["images"], **found}})
 
 
 def take_over(folder: StudyFolder, indices: Sequence[int], places: Sequence[Path]) -> int:
@@ -66,80 +87,39 @@ def take_over(folder: StudyFolder, indices: Sequence[int], places: Sequence[Path
 
     Answers that were measured there and are asked for here count, too: they are stored by what was asked.
     """
-    lacking = _lacking(folder, indices)
+    lacking: dict[str, list[int]] = defaultdict(list)
+    for own, key in hashes_of(folder.study, [index for index in indices if folder.state(index) == "pending"]).items():
+        lacking[key].append(own)
     count = 0
-    for other in _studies(places, folder) if lacking else ():
-        for index, key in _finished(other):
-            if key in lacking and _same_images(other.study[index].data_set, _info(other, index)["data"]):
-                target = folder.run(lacking.pop(key))
-                make_folders(target.parent)
-                shutil.copytree(other.run(index), target)
+    for other in studies_under(places) if lacking else ():
+        for index, key in _finished(other) if other.path.resolve() != folder.path.resolve() else ():
+            if key not in lacking or not same_images(other.study[index].data_set, _info(other, index)["data"]):
+                continue
+            for own in lacking.pop(key):
+                make_folders(folder.run(own).parent)
+                shutil.copytree(other.run(index), folder.run(own))
                 count += 1
     return count
 
 
-def take_rows(folder: StudyFolder, indices: Sequence[int], places: Sequence[Path]) -> int:
-    """Take over rows of tables whose ``recipes.json`` says the same recipe, images and questions; of how many runs."""
-    import polars as pl
-
-    lacking = _lacking(folder, indices)
-    asked = asked_of_runs(folder.study.measures)
-    there, found = taken_rows(folder.path)
-    parts = [found] if len(found) else []
-    count = 0
-    for path in (path for place in places for path in sorted(Path(place).glob(f"**/{RECIPES}"))):
-        if not lacking or path.parent.resolve() == folder.path.resolve() or not path.with_name(TABLE).exists():
-            continue
-        kept = read_json(path, _FORM, remedy="without it nothing of its table can be taken over")
-        mine = {int(index): lacking[key] for index, key in kept["runs"].items() if key in lacking}
-        mine = {theirs: own for theirs, own in mine.items() if own not in there}
-        if kept["asked"] != asked or not mine or not _all_same_images(folder, mine.values(), kept["images"]):
-            continue
-        rows = pl.read_parquet(path.with_name(TABLE)).filter(pl.col("index").is_in(list(mine)))
-        parts.append(rows.with_columns(index=pl.col("index").replace_strict(mine, return_dtype=pl.Int64)))
-        count += rows["index"].n_unique()
-        lacking = {key: own for key, own in lacking.items() if own not in mine.values()}
-    if count:
-        save_table(pl.concat(parts, how="diagonal_relaxed"), folder.path / TAKEN)
-    return count
-
-
-def taken_rows(path: Path) -> tuple[frozenset[int], pl.DataFrame]:
-    """The runs of which rows were taken over, and the rows."""
-    import polars as pl
-
-    file = path / TAKEN
-    return _read(file, file.stat().st_mtime_ns) if file.exists() else (frozenset(), pl.DataFrame())
-
-
-@lru_cache(maxsize=8)  # asked for by every cell
-def _read(file: Path, _changed: int) -> tuple[frozenset[int], pl.DataFrame]:
-    import polars as pl
-
-    table = pl.read_parquet(file)
-    return frozenset(table["index"].to_list()), table
-
-
-def _lacking(folder: StudyFolder, indices: Sequence[int]) -> dict[str, int]:
-    there = taken_rows(folder.path)[0]
-    todo = [index for index in indices if index not in there and folder.state(index) == "pending"]
-    return {recipe_hash(recipe): index for index, recipe in recipes_of(folder.study, todo).items()}
-
-
-def _studies(places: Sequence[Path], folder: StudyFolder) -> Iterator[StudyFolder]:
-    for place in places:
-        for record in sorted(Path(place).glob("**/study.json")):
-            if record.parent.resolve() != folder.path.resolve():
-                yield open_study(record.parent)
+def _trained(folder: StudyFolder) -> list[int]:
+    return [index for index in range(len(folder.study)) if folder.progress(index) in ("trained", "evaluated")]
 
 
 def _finished(folder: StudyFolder) -> Iterator[tuple[int, str]]:
-    """The trained runs of a study with the hashes of the recipes that their own folders tell."""
-    done = [i for i in range(len(folder.study)) if folder.progress(i) in ("trained", "evaluated")]
-    for index in done:
+    """The trained runs of a study with the hashes of their recipes, as their folders tell options.
+
+    What names such as ``mlp`` stood for is in the recipes of a group; where there are none it is taken to be what it
+    is today.
+    """
+    path = folder.path / RECIPES
+    told = read_json(path, RECIPES_FORM)["runs"] if path.exists() else {}
+    for index in _trained(folder):
         with suppress(UsageError):  # trained with options that there are no more
             recipe = recipes_of(folder.study, [index], lambda i: _info(folder, i)["objective"]["options"])[index]
-            yield index, recipe_hash(recipe)
+            key = recipe_hash(recipe)
+            if told.get(str(index), key) == key:
+                yield index, key
 
 
 def _info(folder: StudyFolder, index: int) -> dict[str, Any]:
@@ -150,12 +130,7 @@ def _images(data: Mapping[str, Any]) -> dict[str, Any]:
     return {key: data.get(key) for key in _IMAGES}
 
 
-def _all_same_images(folder: StudyFolder, indices: Iterable[int], known: Mapping[str, Any]) -> bool:
-    names = {folder.study[index].data_set for index in indices}
-    return all(name in known and _same_images(name, known[name]) for name in names)
-
-
-def _same_images(name: str, data: Mapping[str, Any]) -> bool:
+def same_images(name: str, data: Mapping[str, Any]) -> bool:
     """Whether a data set still has these images; one that is not here is known by its name and options alone."""
     today = _images_today(name)
     return today is None or _images(data) == today

@@ -4,45 +4,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unbraid.claims.claim import Claim
-from unbraid.claims.group import GROUPS, Cell, Group, Scale
+from unbraid.claims.group import GROUPS, Group, Scale
 from unbraid.claims.judging import Judged, judge_claim
+from unbraid.claims.planning import Planned, lacking_data, plan
 from unbraid.claims.records import append, read_records, surroundings
-from unbraid.data import entry, parse
 from unbraid.engines import Engine, make_engine
 from unbraid.errors import UsageError
-from unbraid.paths import quoted
 from unbraid.progress import ProgressKind
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Planned", "check_reuse", "judge_claims", "lacking_data", "plan", "run_claims"]
-
-
-@dataclass(frozen=True)
-class Planned:
-    """One group of a plan: what of it is asked for, and what is still to do."""
-
-    group: Group
-    scale: Scale
-    cells: tuple[Cell, ...]
-    todo: tuple[Cell, ...]
-
-    @property
-    def minutes(self) -> float:
-        """Expected, of what is still to do."""
-        return self.group.minutes(self.scale, self.todo)
-
-    def command(self, out: Path, asked: Sequence[str] = ()) -> str:
-        """The command that does it alone, as far as claims asked for read it."""
-        words = "".join(f" {quoted(one)}" for one in asked)
-        return f"unbraid claims run{words} --group {self.group.name} --scale {self.scale} --out {quoted(out)}"
+__all__ = ["check_reuse", "judge_claims", "run_claims", "take_elsewhere"]
 
 
 def check_reuse(places: Sequence[Path]) -> None:
@@ -52,44 +30,23 @@ def check_reuse(places: Sequence[Path]) -> None:
             raise UsageError(f"reuse: {place} is no folder; give one in which studies or claims lie")
 
 
-def plan(claims: Sequence[Claim], scale: Scale, out: Path) -> list[Planned]:
-    """The groups of some claims in an order in which each comes after those it needs."""
-    found = []
-    for group in _ordered({name for one in claims for name in one.groups}):
-        wanted: list[Mapping[str, tuple[Any, ...]]] | None = []
-        for one in claims:
-            if group.name in one.groups and wanted is not None:
-                wanted = None if group.name not in one.cells else [*wanted, one.cells[group.name]]
-        if wanted is not None and scale == "paper":
-            wanted = None  # the cells that claims name are those of small recipes
-        cells = group.chosen(scale, wanted)
-        todo = [cell for cell in cells if group.state(out, scale, cell)[0] != "done"]
-        found.append(Planned(group, scale, tuple(cells), tuple(todo)))
-    return found
+def take_elsewhere(
+    claims: Sequence[Claim], scale: Scale, out: Path, reuse: Sequence[Path], *, only: Sequence[str] = ()
+) -> dict[str, str]:
+    """Take over what claims lack and other folders hold by the same recipe: runs, cells, or tables without them.
 
-
-def _ordered(names: set[str]) -> list[Group]:
-    order: dict[str, None] = {}
-
-    def visit(name: str) -> None:
-        for other in GROUPS[name].needs:
-            if other in names:
-                visit(other)
-        order[name] = None
-
-    for name in GROUPS:
-        if name in names:
-            visit(name)
-    return [GROUPS[name] for name in order]
-
-
-def lacking_data(group: Group, scale: Scale) -> str:
-    """Why the data of a group are not here; empty if they are."""
-    for name in group.recipes[scale].data:
-        known = entry(parse(name)[0])
-        if not known.on_disk and not known.made:
-            return f"data set {known.name} is not here ({', '.join(known.files)}): unbraid data get {known.name}"
-    return ""
+    Gives of the groups of which nothing was there to take how the nearest differs. ``only`` keeps to some groups.
+    """
+    check_reuse(reuse)
+    refused = {}
+    for one in plan(claims, scale, out) if reuse else ():
+        if not one.todo or (only and one.group.name not in only):
+            continue
+        if one.group.take(out, scale, one.todo, reuse):
+            one.group.keep(out, scale)
+        elif why := one.group.refusal(scale, reuse):
+            refused[one.group.name] = why
+    return refused
 
 
 def run_claims(
@@ -106,53 +63,44 @@ def run_claims(
     """Train what is missing, measure, judge, and append to ``claims.json``; the same call again goes on.
 
     A group is trained once, whichever claims read it. What fails does not stop the rest: its claims are ``not run``.
-    ``only`` keeps to some run groups. ``reuse`` are folders in which studies lie: runs there that were trained by the
-    same recipe are taken over.
+    ``only`` keeps to some run groups. What :func:`take_elsewhere` finds in the folders of ``reuse`` is not done again.
     """
-    check_reuse(reuse)
+    refused = take_elsewhere(claims, scale, out, reuse, only=only)
     make = engine or (lambda: make_engine("process"))
     began = datetime.now(UTC).isoformat(timespec="seconds")
     for one in plan(claims, scale, out):
         if only and one.group.name not in only:
             continue
         if one.todo and not lacking_data(one.group, scale) and scale not in one.group.missing:
-            _run(one, out, make, reuse, retry_failed, progress)
-    return judge_claims(claims, scale, out, reuse=reuse, started=began)
-
-
-def _run(
-    one: Planned,
-    out: Path,
-    engine: Callable[[], Engine],
-    reuse: Sequence[Path],
-    retry_failed: bool,
-    progress: ProgressKind,
-) -> None:
-    options: dict[str, Any] = {"engine": engine, "reuse": reuse, "retry_failed": retry_failed, "progress": progress}
-    one.group.run(out, one.scale, one.cells, **options)
-    one.group.keep(out, one.scale)
+            try:
+                one.group.run(out, scale, one.todo, engine=make, retry_failed=retry_failed, progress=progress)
+            finally:  # also of what was done before it was interrupted
+                one.group.keep(out, scale)
+    return _judge(claims, scale, out, refused, began)
 
 
 def judge_claims(
-    claims: Sequence[Claim],
-    scale: Scale,
-    out: Path,
-    *,
-    reuse: Sequence[Path] = (),
-    started: str | None = None,
-    rejudged: bool = False,
+    claims: Sequence[Claim], scale: Scale, out: Path, *, reuse: Sequence[Path] = (), rejudged: bool = False
 ) -> list[dict[str, Any]]:
     """Verdicts from what lies in the folder, appended to ``claims.json``; nothing is trained.
 
-    What folders of ``reuse`` hold by the same recipe is taken over first: runs, or tables with their recipes.
+    What :func:`take_elsewhere` finds in the folders of ``reuse`` is taken over first. The tables of all groups are
+    kept, also of what somebody is still at.
     """
-    check_reuse(reuse)
-    refused = {}
-    for each in plan(claims, scale, out) if reuse else ():
-        if each.todo and each.group.take(out, scale, reuse):
-            each.group.keep(out, scale)
-        elif each.todo:
-            refused[each.group.name] = each.group.refusal(scale, reuse)
+    refused = take_elsewhere(claims, scale, out, reuse)
+    for one in plan(claims, scale, out):
+        one.group.keep(out, scale)
+    return _judge(claims, scale, out, refused, None, rejudged)
+
+
+def _judge(
+    claims: Sequence[Claim],
+    scale: Scale,
+    out: Path,
+    refused: Mapping[str, str],
+    started: str | None,
+    rejudged: bool = False,
+) -> list[dict[str, Any]]:
     tables: dict[str, pl.DataFrame] = {}
     about = surroundings()
     known = read_records(out)
@@ -239,18 +187,19 @@ def _reasons(
     group = one.group
     if scale in group.missing:
         return [f"{group.name}: {group.missing[scale]}"], []
-    if one.todo and (why := lacking_data(group, scale)):  # what is there can be judged without the images
+    asked = [cell for cell in one.todo if not cell.beside]
+    if asked and (why := lacking_data(group, scale)):  # what is there can be judged without the images
         return [f"{group.name}: {why}"], []
     failed = []
-    for cell in one.todo:
+    for cell in asked:
         state, error = group.state(out, scale, cell)
         if state == "failed":
             failed.append({"group": group.name, "cell": cell.name, "seed": cell.setting.get("seed"), "error": error})
     if failed:
         return [f"{group.name}: {len(failed)} of {len(one.cells)} cells failed, first: {failed[0]['error']}"], failed
-    if one.todo:
+    if asked:
         why = refused.get(group.name, "")
-        lacking = f"{group.name}: {len(one.todo)} of {len(one.cells)} cells are not there yet"
+        lacking = f"{group.name}: {len(asked)} of {len(one.cells)} cells are not there yet"
         return [f"{lacking} ({why})" if why else lacking], []
     return [], []
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from unbraid.claims.group import GROUPS, Cell, Group, Scale, State
 from unbraid.claims.nearest import refusal
 from unbraid.claims.recipes import asked_of_runs
-from unbraid.claims.reuse import keep_recipes, recipes_of, take_over, take_rows, taken_rows
+from unbraid.claims.reuse import RECIPES, begin_recipes, keep_images, recipes_of, take_over
+from unbraid.claims.tables import take_benchmark, take_rows, taken_rows
 from unbraid.data import parse
 from unbraid.engines import Engine
 from unbraid.files import write_json
@@ -83,6 +84,12 @@ class StudyGroup(Group):
         done = state == "evaluated" or int(cell.name) in taken_rows(folder.path)[0]
         return ("done" if done else "missing"), ""
 
+    def todo(self, out: Path, scale: Scale, cells: Sequence[Cell], asked: Sequence[Cell]) -> list[Cell]:
+        """Runs of which only rows were taken over are done, but for those who ask the runs themselves."""
+        folder = StudyFolder(self.place(out, scale), self.study(scale))
+        bare = {cell.name for cell in asked if _bare(folder, int(cell.name))}
+        return [cell for cell in cells if cell.name in bare or self.state(out, scale, cell)[0] != "done"]
+
     def run(
         self,
         out: Path,
@@ -90,22 +97,18 @@ class StudyGroup(Group):
         cells: Sequence[Cell],
         *,
         engine: Callable[[], Engine],
-        reuse: Sequence[Path] = (),
         retry_failed: bool = False,
         progress: ProgressKind = "auto",
     ) -> None:
-        place = self.place(out, scale)
-        indices = [int(cell.name) for cell in cells]
         folder = self._begin(out, scale)
-        if all(folder.state(index) == "evaluated" for index in indices):
-            return
-        self.take(out, scale, [out / "groups", *reuse])
-        lacking = [int(cell.name) for cell in cells if self.state(out, scale, cell)[0] != "done"]
+        indices = _with_beginnings(folder, cells)
+        take_over(folder, indices, [out / "groups"])
+        lacking = [index for index in indices if folder.state(index) != "evaluated"]
         if not lacking:
             return
         run_study(
             folder.study,
-            place,
+            folder.path,
             engine=engine(),
             indices=lacking,
             retry_failed=retry_failed,
@@ -113,12 +116,13 @@ class StudyGroup(Group):
             progress=progress,
         )
 
-    def take(self, out: Path, scale: Scale, places: Sequence[Path]) -> int:
+    def take(self, out: Path, scale: Scale, cells: Sequence[Cell], places: Sequence[Path]) -> int:
         folder = self._begin(out, scale)
-        indices = range(len(folder.study))
+        indices = _with_beginnings(folder, cells)
         count = take_over(folder, indices, places)
-        # The tables of a benchmark compare runs with each other, and are made of the runs themselves.
-        return count + (take_rows(folder, indices, places) if self.table == "runs" else 0)
+        if self.table == "runs":
+            return count + take_rows(folder, indices, places)
+        return count + take_benchmark(folder, self.key(scale), self._scored(scale), places)
 
     def refusal(self, scale: Scale, places: Sequence[Path]) -> str:
         return refusal(self.study(scale), places)
@@ -128,11 +132,23 @@ class StudyGroup(Group):
         place, study = self.place(out, scale), self.study(scale)
         if (place / RECORD).exists() and open_study(place).study != study:
             write_json(place / RECORD, study.to_json())
-        return begin_study(place, study)
+        folder = begin_study(place, study)
+        begin_recipes(folder, self.key(scale))
+        return folder
+
+    def _scored(self, scale: Scale) -> frozenset[int]:
+        """The runs that the whole table of a benchmark has, with those of others under indices of their own."""
+        sizes = [len(one.study(scale)) for one in (self, *self._others())]
+        return frozenset(index + APART * number for number, size in enumerate(sizes) for index in range(size))
+
+    def _others(self) -> list[StudyGroup]:
+        return [one for one in map(GROUPS.__getitem__, self.joined) if isinstance(one, StudyGroup)]
 
     def keep(self, out: Path, scale: Scale) -> None:
-        super().keep(out, scale)
-        keep_recipes(open_study(self.place(out, scale)))
+        place = self.place(out, scale)
+        if (place / RECIPES).exists() and (place / RECORD).exists():
+            super().keep(out, scale)
+            keep_images(open_study(place))
 
     def collect(self, out: Path, scale: Scale) -> pl.DataFrame:
         import polars as pl
@@ -141,15 +157,28 @@ class StudyGroup(Group):
         if not (place / RECORD).exists():
             return pl.DataFrame()
         folder = open_study(place)
+        taken = taken_rows(place)[1]
+        bare = [index for index in range(len(folder.study)) if _bare(folder, index)]
         if self.table == "runs":
-            taken = taken_rows(place)[1]
-            own = make_table(folder)
-            if not len(taken):
-                return own
-            more = taken.filter(~pl.col("index").is_in(own["index"].unique())) if len(own) else taken
-            return pl.concat([part for part in (own, more) if len(part)], how="diagonal_relaxed")
-        others = [GROUPS[name].place(out, scale) for name in self.joined]
+            own, here = make_table(folder), pl.col("index").is_in(bare)
+            parts = [part for part in (taken.filter(here), own.filter(~here)) if len(part)] if bare else [own]
+            return pl.concat(parts, how="diagonal_relaxed").sort("index", maintain_order=True)
+        if bare:
+            return taken  # its rows compare runs with each other, so it stands as long as one of them is not here
+        others = [one.place(out, scale) for one in self._others()]
         return _benchmark(folder, [open_study(other) for other in others if (other / RECORD).exists()])
+
+
+def _with_beginnings(folder: StudyFolder, cells: Sequence[Cell]) -> list[int]:
+    """The runs of some cells, with those that they begin from where only rows of these are here."""
+    found = {int(cell.name) for cell in cells}
+    begins = {folder.study[index].after for index in found if folder.progress(index) not in ("trained", "evaluated")}
+    return sorted(found | {first for first in begins if first is not None and _bare(folder, first)})
+
+
+def _bare(folder: StudyFolder, index: int) -> bool:
+    """Whether rows of a run are here, and not the run itself."""
+    return index in taken_rows(folder.path)[0] and folder.progress(index) != "evaluated"
 
 
 def _benchmark(folder: StudyFolder, others: Sequence[StudyFolder]) -> pl.DataFrame:

@@ -175,7 +175,7 @@ def claims_run(
         progress: How progress is shown (on stderr).
         json: Print the records as JSON.
     """
-    from unbraid.claims import check_reuse, groups, run_claims
+    from unbraid.claims import check_reuse, groups, run_claims, take_elsewhere
     from unbraid.claims import plan as planned_of
     from unbraid.engines import make_engine
     from unbraid.errors import unknown_name
@@ -189,11 +189,14 @@ def claims_run(
     chosen = _chosen(patterns)
     if group:
         chosen = [one for one in chosen if set(one.groups) & set(group)]
+    refused = {} if plan else take_elsewhere(chosen, scale, out, reuse, only=group)
     todo = [one for one in planned_of(chosen, scale, out) if not group or one.group.name in group]
+    if plan and reuse:  # nothing is done, so nothing is taken over either
+        refused = {one.group.name: one.group.refusal(scale, reuse) for one in todo if one.todo}
+    for name, why in refused.items():
+        if why:
+            print(f"{name}: {why}", file=sys.stderr)
     minutes = sum(one.minutes for one in todo)
-    for one in todo:
-        if reuse and one.todo and (why := one.group.refusal(scale, reuse)):
-            print(f"{one.group.name}: {why}", file=sys.stderr)
     if plan or (minutes > LONG and not force):
         _print_plan(todo, scale, out, minutes, patterns)
         return
@@ -209,7 +212,6 @@ def claims_run(
         out,
         only=group,
         engine=lambda: make_engine(engine, workers=workers, address=address),
-        reuse=reuse,
         retry_failed=retry_failed,
         progress=progress,
     )
@@ -228,14 +230,15 @@ def claims_judge(
     reuse: Annotated[tuple[Path, ...], arg(metavar="FOLDER")] = (),
     json: bool = False,
 ) -> None:
-    """Judge claims anew from the tables that are there, without training; adds records to claims.json.
+    """Judge claims anew from what is there, without training; adds records to claims.json, and keeps all tables.
 
     Args:
         patterns: Ids, areas or patterns (otherwise all).
         scale: Whose runs are judged.
         out: Folder of the claims.
         reuse: Folders of studies and claims; what was measured there by the same recipe is taken over first: runs, or
-            a table beside which recipes.json tells by which recipe. Of others is said how the nearest differs.
+            tables beside which recipes.json or recipe.json tells by which recipe. Of others is said how the nearest
+            differs.
         json: Print the records as JSON.
     """
     from unbraid.claims import judge_claims

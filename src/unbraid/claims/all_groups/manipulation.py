@@ -37,11 +37,11 @@ def manipulated(
 def _manipulated(plan: Mapping[str, Any], seeds: Sequence[int]) -> list[Work]:
     function = f"{_HERE}:manipulated"
     plan, known = {key: value for key, value in plan.items() if key != "known"}, plan["known"]
-    found = [Work("perturbation", {}, 0, 8, function, dict(plan), trains=True)]
+    found = [Work("perturbation", {}, 0, 8, function, dict(plan), trains=True, prepares=True)]
     for seed in seeds[: known["seeds"]]:
         told = {"seed": seed, **{key: value for key, value in known.items() if key != "seeds"}}
         about = {"model": "hadamard64", "seed": seed}
-        found.append(Work(f"hadamard64-{seed}", about, 0, 0.5, f"{KNOWN}:known_encoders", told))
+        found.append(Work(f"hadamard64-{seed}", about, 0, 0.5, f"{KNOWN}:known_encoders", told, beside=True))
     for seed in seeds:
         for method in METHODS:
             for variant in VARIANTS:
