@@ -163,3 +163,15 @@ def test_a_single_image_that_was_wrong_as_it_is_has_a_page_without_errors_of_its
         tmp_path, [one], {3: np.zeros((4, 4, 1), np.uint8)}, "toys", budget="quick", command="unbraid"
     )
     assert "| one | 0.000 | 0.000 | 0 | 1 | 0 |" in page.read_text()
+
+
+@pytest.mark.parametrize(("data", "beside"), [("mnist:split=test", True), ("fashion-mnist:split=test", False)])
+def test_published_distances_stand_beside_those_of_the_same_data_only(tmp_path, data, beside):
+    about = {"norm": ["l2"], "attack": ["ddn"], "image": [3], "label": [0], "distance": [1.0], "guess": [1]}
+    blocks = pl.DataFrame({**about, "refuted": [False], "picture": [bytes(16)]})
+    one = Attack("one", "CNN", "trained for a moment", blocks)
+    path = write_attack_study(
+        tmp_path, [one], {3: np.zeros((4, 4, 1), np.uint8)}, data, budget="quick", command="unbraid"
+    )
+    page = path.read_text()
+    assert ("\\[1.1 / 8\\]" in page) == ("Schott et al. (2019)" in page) == beside

@@ -120,14 +120,14 @@ def robustness_attack(
         notes.append("--bounds: none of the runs is an ABS run with a Gaussian likelihood, which bounds are for.")
     table = polars.concat(tables)
     write_text(out / "table.csv", table.write_csv())
-    known = published_attacks().filter(polars.col("norm").is_in(kinds)) if _is_mnist(dataset) else None
+    known = published_attacks(str(dataset.name)).filter(polars.col("norm").is_in(kinds))
     originals = dict(zip(examples.index.tolist(), examples.read(slice(None)), strict=True))
     text = attack_page(
         models,
         table,
         originals,
         dataset.name,
-        published=known,
+        published=known if len(known) else None,
         seed=seed,
         notes=notes,
         made_by=command_line("robustness attack"),
@@ -180,7 +180,3 @@ def _about(run: Run, variant: str) -> str:
     )
     trained = f"{run.objective.name} on {run.info['data']['name']}, {run.info['step']:,} steps ({options})"
     return f"{trained}, behind a threshold, with scaled energies" if variant == "binarised" else trained
-
-
-def _is_mnist(data: Any) -> bool:
-    return str(data.name).split(":")[0] == "mnist"

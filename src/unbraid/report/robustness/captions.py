@@ -89,9 +89,9 @@ BY_QUARTER = (
 )
 BOUNDED = (
     "What images must at least be moved by before an ABS model changes its mind. L2 is the bound of Schott et al. "
-    "(2019) with its formula mended (published: 0.69 for ABS, 0.60 for Binary ABS; median Linf 0.06); the coupled one "
-    "counts the divergence of the other classes. All hold if the search found the best latent of every class; images "
-    "that an attack fooled within their bound would prove that it did not."
+    "(2019) with its formula mended (published, of digits: 0.69 for ABS, 0.60 for Binary ABS; median Linf 0.06); the "
+    "coupled one counts the divergence of the other classes. All hold if the search found the best latent of every "
+    "class; images that an attack fooled within their bound would prove that it did not."
 )
 DISTAL = (
     "Climbs from uniform noise until a class has a probability of 0.9, which is calibrated so that half of the images "

@@ -83,7 +83,7 @@ def write_attack_study(
     if sum(bool(role) for role in roles.values()) > 1:
         found = judge_attacks(tables["distances"], roles, tables.get("climbs"), data, seed)
         lines += findings_section("Findings about attacks", "Schott et al. (2019)", found, ELSE, COUNTED)
-    lines += _distances(models, seed)
+    lines += _distances(models, data, seed)
     lines += _bounds(models)
     lines += _climbs(models)
     lines += _pictures(folder, models, originals, seed)
@@ -98,16 +98,17 @@ COUNTED = (
 ELSE = "where neither is, it is undecided. Seeds of training were not varied"
 
 
-def _distances(models: Sequence[Attack], seed: int) -> Iterator[str]:
+def _distances(models: Sequence[Attack], data: str, seed: int) -> Iterator[str]:
     tables = {one.name: attack_table(one.blocks, seed=seed) for one in models}
-    known = {row[:3]: row[3:] for row in published_attacks().iter_rows()}
+    known = {row[:3]: row[3:] for row in published_attacks(data).iter_rows()}
+    beside = "; in brackets Schott et al. (2019) for their models, attacks and number of images, which they do not tell"
     yield from (
         "",
         "## How far",
         "",
         "Median distance of the nearest image that each attack found / accuracy in % at the bound. All is the nearest "
-        "by any of them, with 95 % intervals over images of the median; in brackets Schott et al. (2019) for their "
-        "models, attacks and number of images, which they do not tell. Distances are upper bounds.",
+        f"by any of them, with 95 % intervals over images of the median{beside if known else ''}. Distances are upper "
+        "bounds.",
         "",
         "| norm (bound) | attack | " + " | ".join(markdown(one.name) for one in models) + " |",
         "|---|---|" + "---|" * len(models),
@@ -152,9 +153,9 @@ def _bounds(models: Sequence[Attack]) -> Iterator[str]:
         "Mean lower bounds in L2, as published with the formula mended and with the divergence of other classes "
         "counted (coupled), and the median in Linf, ± standard errors over images. They hold if the search found the "
         "best latent of every class; the last column counts images that an attack fooled within their bound. "
-        "Published: 0.690 for ABS, 0.601 for Binary ABS, median Linf 0.06. Binary ABS sees thresholded images: one "
-        "with a pixel next to the threshold crosses it by next to nothing, which the bound of the image itself "
-        "must count.",
+        "Published, of digits: 0.690 for ABS, 0.601 for Binary ABS, median Linf 0.06. Binary ABS sees thresholded "
+        "images: one with a pixel next to the threshold crosses it by next to nothing, which the bound of the image "
+        "itself must count.",
         "",
         "| | L2 | L2 coupled | Linf, median | images | fooled within |",
         "|---|---|---|---|---|---|",
