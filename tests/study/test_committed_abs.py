@@ -6,6 +6,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+from unbraid.data import load
+from unbraid.data.files.root import find_file
 from unbraid.robustness import BOUNDS, fooled_within, median_interval
 from unbraid.study.attacked import judge_attacks
 
@@ -116,6 +118,63 @@ def test_the_words_about_digits_are_true():
     assert [round(bounds["Binary ABS"][name].mean(), 3) for name in ("seen_l2", "seen_coupled", "l2")] == [
         0.439, 0.766, 0.009
     ]  # fmt: skip
+
+
+def test_the_words_about_clothes_are_true():
+    roles, tables = read("clothes")
+    table, known = tables["distances"], {role: model for model, role in roles.items()}
+    words = " ".join((HERE / "README.md").read_text(encoding="utf-8").split("## Clothes")[1].split("## How")[0].split())
+    verdicts = {one.name: one.verdict.word for one in judge_attacks(table, roles, tables["climbs"])}
+    assert verdicts == dict.fromkeys("cfg", "holds") | dict.fromkeys("abdeh", "undecided")
+    found = {(role, norm): nearest(table, model, norm) for role, model in known.items() for norm in BOUNDS}
+
+    def medians(norm):
+        return {role: float(f"{np.median(found[role, norm]):.3g}") for role in known}
+
+    named = {role: (found[role, "l2"] > 0).mean() for role in known}
+    assert named == pytest.approx({
+        "CNN": 0.92, "ABS": 0.87, "nearest neighbour": 0.87, "Binary CNN": 0.86, "Linf-trained": 0.86,
+        "Binary ABS": 0.83,
+    })  # fmt: skip
+    assert medians("l2") == {
+        "ABS": 1.56, "Linf-trained": 1.32, "nearest neighbour": 0.961, "Binary ABS": 0.718, "CNN": 0.395,
+        "Binary CNN": 0.195,
+    }  # fmt: skip
+    assert medians("linf") == {
+        "Binary ABS": 0.159, "Linf-trained": 0.151, "ABS": 0.102, "Binary CNN": 0.0745, "nearest neighbour": 0.0679,
+        "CNN": 0.0225,
+    }  # fmt: skip
+    assert medians("l0") == {
+        "ABS": 14, "Binary ABS": 14, "nearest neighbour": 8, "CNN": 5, "Linf-trained": 5, "Binary CNN": 4
+    }  # fmt: skip
+    intervals = [("ABS", "l2", "1.17 to 1.85"), ("Linf-trained", "l2", "1.19 to 1.64")]
+    intervals += [("Binary ABS", "linf", "0.124 to 0.206"), ("Linf-trained", "linf", "0.135 to 0.163")]
+    intervals += [("ABS", "l0", "9.5 to 17"), ("Binary ABS", "l0", "10 to 18")]
+    for role, norm, shown in (*intervals, ("Linf-trained", "l0", "4 to 7.5"), ("CNN", "l0", "4 to 5")):
+        low, high = median_interval(found[role, norm])
+        assert shown == f"{low:.3g} to {high:.3g}"
+        assert shown in words
+    stand = {(role, bound): (found[role, "linf"] > bound).mean() for role in named for bound in (0.1, 0.2)}
+    assert [stand["Linf-trained", 0.1], stand["Binary ABS", 0.1]] == pytest.approx([0.76, 0.66])
+    assert [stand["Linf-trained", 0.2], stand["Binary ABS", 0.2]] == pytest.approx([0.19, 0.43])
+    climbs = {role: tables["climbs"].filter(model=model) for role, model in known.items()}
+    assert {role: part["success"].sum() for role, part in climbs.items()} == {
+        "CNN": 10, "Linf-trained": 9, "Binary CNN": 10, "ABS": 0, "Binary ABS": 10, "nearest neighbour": 2
+    }  # fmt: skip
+    assert climbs["Binary ABS"]["steps"].median() == 3
+    assert climbs["Binary ABS"]["eta"].unique().to_list() == [0]
+    bounds = tables["bounds"].filter(model=known["ABS"])
+    assert [round(bounds[name].mean(), 3) for name in ("l2", "coupled")] == [0.272, 0.551]
+    assert round(bounds["linf"].median(), 3) == 0.003
+
+
+@pytest.mark.parametrize(("name", "share"), [("mnist", 2.1), ("fashion-mnist", 8.7)])
+def test_so_many_pixels_lie_next_to_the_threshold(name, share):
+    if find_file(f"{name.replace('-', '_')}/t10k-images-idx3-ubyte.gz") is None:
+        pytest.skip(f"the files of {name} are not at hand")
+    data = load(f"{name}:split=test")
+    apart = np.abs(data.images(np.arange(len(data))).astype(np.int16) - 127.5)
+    assert round(100 * float((apart <= 25.5).mean()), 1) == share
 
 
 def test_the_words_about_the_likelihood_are_true():
