@@ -184,3 +184,16 @@ def test_the_words_about_the_likelihood_are_true():
     assert (found > BOUNDS["l2"]).mean() == pytest.approx(0.04)
     assert (found > 0).sum() == 99
     assert round(float(np.median(nearest(tables["distances"], "mnist-abs", "l2"))), 2) == 2.10
+
+
+def test_the_words_about_the_size_of_the_latents_are_true():
+    many, few = (read(name)[1]["distances"] for name in ("latents", "digits"))
+    found, usual = nearest(many, "abs-32", "l2"), nearest(few, "mnist-abs", "l2")
+    assert set(many["image"]) == set(few["image"])
+    assert [f"{float(end):.2f}" for end in (np.median(found), *median_interval(found))] == ["2.10", "1.89", "2.24"]
+    assert (found > BOUNDS["l2"]).mean() == pytest.approx(0.83)
+    assert ((found > 0).sum(), (usual > 0).sum()) == (98, 100)
+    assert round(float(np.median(found) - np.median(usual)), 2) == -0.01
+    drawn = np.random.default_rng(0).integers(0, 100, (2000, 100))
+    apart = np.median(found[drawn], axis=1) - np.median(usual[drawn], axis=1)
+    assert [round(float(end), 2) for end in np.quantile(apart, [0.025, 0.975])] == [-0.18, 0.16]
