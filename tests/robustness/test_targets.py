@@ -1,11 +1,14 @@
 """What is attacked besides a run as it is: Binary ABS, the nearest neighbour, and networks that lend adversarials."""
 
 import json
+import shutil
 
 import numpy as np
 import polars
 import pytest
 import torch
+from safetensors import safe_open
+from safetensors.torch import load_file, save_file
 
 import unbraid
 from unbraid.cli.app import main
@@ -166,3 +169,22 @@ def test_the_command_attacks_all_of_them_and_tells_bounds(searching, thresholded
     assert "How far at least" in page
     assert "drawn binarised, of thresholded images" in page
     assert "| drawn binarised, of thresholded images |" in (tmp_path / "report.md").read_text()
+
+
+@pytest.mark.parametrize("place", ["second run", "substitute"])
+@pytest.mark.parametrize("factor", [torch.nan, 1e37])  # the latter is finite: the scores overflow
+def test_scores_that_are_no_numbers_are_refused_before_any_attack(thresholded, tmp_path, place, factor, capsys):
+    broken = tmp_path / "broken"
+    shutil.copytree(thresholded.path, broken)
+    weights = broken / "checkpoint.safetensors"
+    with safe_open(weights, "pt") as file:
+        about = file.metadata()
+    known = load_file(weights)
+    save_file({name: one * factor if "weight" in name else one for name, one in known.items()}, weights, metadata=about)
+    told = [str(broken)] if place == "second run" else ["--substitute", str(broken)]
+    out = tmp_path / "out"
+    assert main(["robustness", "attack", str(thresholded.path), *told, "--images", "3", "--out", str(out)])
+    error = capsys.readouterr().err
+    assert "broken" in error
+    assert "NaN" in error
+    assert not list(out.rglob("*.parquet"))

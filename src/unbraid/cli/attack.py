@@ -90,6 +90,8 @@ def robustness_attack(
         folder = out / name.replace("/", "_").replace(" ", "-")
         told: dict[str, Any] = {"folder": folder, "images": images, "seed": seed}
         targets.append((name, variant, Target(run, dataset, budget, **told, variant=variant, substitute=lent)))
+    for _, _, target in targets:
+        target.probe()
     models, tables, told_of = [], [], []
     for name, variant, target in targets:
         run = target.run

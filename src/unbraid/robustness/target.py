@@ -112,6 +112,17 @@ class Target:
         classify, verify = self.models
         return verify or classify
 
+    def probe(self) -> None:
+        """Refuse scores that cannot be attacked, of the run or of the substitute, by asking for two images."""
+        if self.variant:  # the run itself or its training images in another guise
+            return
+        from unbraid.robustness.attacks import Classifier, Misclassified, float_images
+
+        pixels, truth = float_images(self.examples.read(slice(0, 2)), self.labels[:2])
+        for one in (self.judge, *(() if self.substitute is None else (Classifier(self.substitute),))):
+            x = one.place(pixels)
+            Misclassified(truth.to(x.device)).check(one.scores(x), one.name)
+
     @cached_property
     def scales(self) -> np.ndarray | None:
         """What energies of classes are multiplied by in Binary ABS, fitted to training images once and kept."""
