@@ -49,6 +49,21 @@ def test_a_network_is_made_sure_of_noise_within_the_step_limit():
     assert "3 of 3 images of noise" in str(found)
 
 
+def test_along_the_score_a_model_that_explains_images_is_sure_of_one_of_the_class():
+    model = Energies()
+    even = PUBLISHED
+    stuck = distal(model, (1, 28, 28), label=4, count=3, calibration=even, steps=400)
+    assert not stuck.success.any()
+    assert (stuck.steps == 0).all()
+    found = distal(model, (1, 28, 28), label=4, count=3, calibration=even, steps=400, along="score")
+    assert found.success.all()
+    assert ((found.steps > 50) & (found.steps < 400)).all()
+    drawn = model.drawn[4].reshape(1, 28, 28)
+    assert ((found.images - drawn).flatten(1).norm(dim=1) < 0.7 * (0.5 - drawn).norm()).all()
+    with pytest.raises(UsageError, match="along must be 'probability' or 'score', got 'energy'"):
+        distal(model, (1, 28, 28), along="energy")
+
+
 def test_a_slope_too_small_to_move_a_pixel_ends_a_climb_and_a_larger_one_does_not():
     # With momentum 0.95 steps grow to 20 times the slope; half a unit in the last place of a pixel near 0.5 is 3e-8.
     asked = []

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 import torch
@@ -17,6 +17,10 @@ from unbraid.robustness.attacks import ClassGoal, Classifier, Draws, EstimatedGr
 from unbraid.robustness.synthesis import Calibration
 
 __all__ = ["Distal", "distal"]
+
+Along = Literal["probability", "score"]
+LENGTH = 0.1
+"""L2 length of a step along a class's own score."""
 
 
 @dataclass(frozen=True)
@@ -49,22 +53,27 @@ class Distal:
 
 @dataclass(frozen=True)
 class _Believed(ClassGoal):
-    """A class has a probability: what is climbed is its logarithm."""
+    """A class has a probability: what is climbed is its logarithm, or the score of the class."""
 
     calibration: Calibration
     confidence: float
 
-    def loss(self, outputs: Tensor) -> Tensor:
+    along: Along
+
+    def logarithm(self, outputs: Tensor) -> Tensor:
         eta = self.calibration.eta
         scores = self.calibration.alpha * outputs.double()
         logs = torch.logaddexp(scores, torch.full_like(scores, math.log(eta) if eta else -math.inf))
         return self._own(logs) - logs.logsumexp(1)
 
     def margin(self, outputs: Tensor) -> Tensor:
-        return self.loss(outputs) - math.log(self.confidence)
+        return self._own(outputs) if self.along == "score" else self.logarithm(outputs)
+
+    def met(self, outputs: Tensor) -> Tensor:
+        return self.logarithm(outputs) >= math.log(self.confidence)
 
     def __getitem__(self, rows: Tensor | slice) -> _Believed:
-        return _Believed(self.classes[rows], self.calibration, self.confidence)
+        return replace(self, classes=self.classes[rows])
 
 
 def distal(
@@ -79,6 +88,7 @@ def distal(
     rate: float = 1.0,
     momentum: float = 0.95,
     h: float = 1.0,
+    along: Along = "probability",
     seed: int = 0,
     verify: Any = None,
     name: str = "",
@@ -92,10 +102,16 @@ def distal(
     gradient of the logarithm of the probability, with momentum, and is clipped to [0, 1]; of functions without
     gradients it is estimated by moving pixels by ``h``. Images that their gradient is too small to move stay.
 
+    A posterior that is even away from the data has no slope there, and its climb never begins. ``along="score"``
+    follows the class's own score instead, in steps of ``LENGTH``, until the probability is reached: where a model that
+    explains images is sure, an image of the class should be seen (Schott et al.: a prototypical digit).
+
     ``verify`` is the model that decides, if ``predict`` is a cheaper stand-in for it: a climb goes on until ``verify``
     is sure, too, and probabilities in the end are its own.
     """
     _check(shape, count, confidence, steps, rate, momentum)
+    if along not in get_args(Along):
+        raise UsageError(f"along must be 'probability' or 'score', got {along!r}")
     classify = predict if isinstance(predict, Classifier) else Classifier(predict, name, factor)
     judge = (
         classify if verify is None else verify if isinstance(verify, Classifier) else Classifier(verify, name, factor)
@@ -110,7 +126,9 @@ def distal(
     x = classify.place(Draws.of(numbers, seed).uniform(*shape))
     if label is None:
         labels = judge.scores(x).argmax(1).cpu().numpy()
-    goal = _Believed(torch.from_numpy(labels.astype(np.int64)).to(x.device), calibration or Calibration(), confidence)
+    goal = _Believed(
+        torch.from_numpy(labels.astype(np.int64)).to(x.device), calibration or Calibration(), confidence, along
+    )
     for each in {classify, judge}:
         goal.check(each.scores(x), each.name)
     velocity, taken = torch.zeros_like(x), np.full(len(x), steps)
@@ -123,17 +141,21 @@ def distal(
         if step == steps or reached.all():
             taken[rows[reached].cpu().numpy()] = step
             break
-        velocity[rows] = momentum * velocity[rows] + slope.to(x)
-        moved = (x[rows] + rate * velocity[rows]).clamp(0, 1)
-        # Where neither this velocity nor the one that it would tend to moves a pixel, none in between ever will.
-        limit = (x[rows] + rate / (1 - momentum) * slope.to(x)).clamp(0, 1)
+        if along == "score":
+            velocity[rows] = LENGTH * torch.nn.functional.normalize(slope.to(x).flatten(1)).view_as(x[rows])
+            moved = limit = (x[rows] + velocity[rows]).clamp(0, 1)
+        else:
+            velocity[rows] = momentum * velocity[rows] + slope.to(x)
+            moved = (x[rows] + rate * velocity[rows]).clamp(0, 1)
+            # Where neither this velocity nor the one that it would tend to moves a pixel, none in between ever will.
+            limit = (x[rows] + rate / (1 - momentum) * slope.to(x)).clamp(0, 1)
         still = ((moved == x[rows]) & (limit == x[rows])).flatten(1).all(1)
         over = reached | still
         taken[rows[over].cpu().numpy()] = step
         x[rows[~over]], rows = moved[~over], rows[~over]
         if not len(rows):
             break
-    chances = goal.loss(judge.scores(x)).exp().cpu().numpy()
+    chances = goal.logarithm(judge.scores(x)).exp().cpu().numpy()
     # The scores of one batch and of another differ by rounding.
     return Distal(x, labels, chances, taken, chances >= confidence * (1 - 1e-6))
 
