@@ -57,9 +57,9 @@ def attacks(data: str, out: str) -> list[str]:
 ABLATIONS = {"abs-bernoulli": ["--likelihood", "bernoulli"], "abs-32": ["--latents", "32"]}
 
 
-def ablation(*names: str, out: str) -> list[str]:
+def ablation(*names: str, out: str, climbs: int = 0) -> list[str]:
     """Some of them in L2, which is the norm that ABS is made for."""
-    told = ["--norms", "l2", "--budget", "study", "--distal", "0", "--images", str(IMAGES)]
+    told = ["--norms", "l2", "--budget", "study", "--distal", str(climbs), "--images", str(IMAGES)]
     return ["robustness", "attack", *names, *told, "--data", "mnist:split=test", "--out", f"../{out}"]
 
 
@@ -75,7 +75,7 @@ PARTS: dict[str, tuple[list[Task], list[str]]] = {
         [*list(trainings("mnist"))[:1], _ablated("abs-bernoulli")],
         ablation("mnist-abs", "abs-bernoulli", out="ablations"),
     ),
-    "latents": ([_ablated("abs-32")], ablation("abs-32", out="latents")),
+    "latents": ([_ablated("abs-32")], ablation("abs-32", out="latents", climbs=10)),
 }
 """By name the runs to train, and the attacks on them, which several processes may carry out at once."""
 

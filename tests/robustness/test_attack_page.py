@@ -104,6 +104,9 @@ def test_climbs_from_noise_are_shown_with_their_end():
     text = page(frame([1.0, 2.0]), distal=climbs)
     assert "cat: 0.93, after 12 steps" in text
     assert "dog: 0.10, not reached" in text
+    both = page(frame([1.0, 2.0]), distal=climbs.with_columns(along=polars.Series(["probability", "score"])))
+    (alone,) = re.findall(r"<h3>([^<]*)</h3>", text[text.index("cat: 0.93") - 3000 : text.index("cat: 0.93")])[-1:]
+    assert f"<h3>{alone}, along its score</h3>" in both
 
 
 def test_the_published_table_is_whole():

@@ -152,6 +152,11 @@ def test_the_command_writes_a_page_with_roles_findings_and_pictures(tmp_path, mo
     assert models["role"].to_list() == ["CNN", "Binary CNN", "nearest neighbour"]
     distances = pl.read_parquet(tmp_path / "out" / "distances.parquet")
     assert len(distances) == (2 * 2 + 1) * 12
+    # Models whose posterior may be flat on noise are climbed along the score of the class, too.
+    climbs = pl.read_parquet(tmp_path / "out" / "climbs.parquet")
+    assert climbs.group_by("along").len().sort("along").rows() == [("probability", 9), ("score", 3)]
+    assert climbs.filter(along="score")["model"].unique().to_list() == ["nearest neighbour"]
+    assert "| nearest neighbour, along its score | " in page
 
 
 def test_a_single_image_that_was_wrong_as_it_is_has_a_page_without_errors_of_its_mean(tmp_path):

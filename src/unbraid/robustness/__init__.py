@@ -11,6 +11,7 @@ from unbraid.lazy import lazily
 from unbraid.robustness._examples import Examples
 from unbraid.robustness._scores import Scorer, confidences
 from unbraid.robustness.budgets import BOUNDS, BUDGETS
+from unbraid.robustness.climbs import climbs_by_way
 from unbraid.robustness.corrupting import corruption_table, corruption_tables, plan_of
 from unbraid.robustness.distances import (
     AccuracyCurve,
@@ -85,6 +86,7 @@ __all__ = [
     "bound_blocks",
     "change_factor",
     "check_masking",
+    "climbs_by_way",
     "confidences",
     "corruption_errors",
     "corruption_table",

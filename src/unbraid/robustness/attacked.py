@@ -12,9 +12,9 @@ import torch
 
 from unbraid.errors import UsageError, UsageWarning
 from unbraid.robustness import attacks
-from unbraid.robustness.budgets import DISTAL_STEPS
+from unbraid.robustness.budgets import DISTAL_STEPS, SCORE_STEPS
 from unbraid.robustness.distances import nearest_of
-from unbraid.robustness.from_noise import distal
+from unbraid.robustness.from_noise import Along, distal
 from unbraid.robustness.masking import Doubt, masking_doubts
 from unbraid.robustness.smallest import BLOCK, Task, blocks_of, share_blocks
 from unbraid.robustness.synthesis import binary_bound, calibrate, lower_bounds
@@ -67,14 +67,24 @@ def _slopes(target: Target) -> np.ndarray:
 def distal_blocks(
     target: Target, count: int = 10, *, say: Callable[[str], None] = lambda _: None
 ) -> tuple[polars.DataFrame, list[str]]:
-    """Climbs from noise, one row each: label, success, confidence, steps, picture; and what to know of them.
+    """Climbs from noise, one row each: label, success, confidence, steps, picture, along; and what to know of them.
 
-    Classes take turns. Probabilities are calibrated on the images that are attacked, as Schott et al. (2019) do:
-    their median confidence is 0.9. Models that search are climbed by way of a short search, and the whole one decides.
-    The result is stored like those of attacks.
+    Classes take turns. Climbs follow the probability, and of models whose posterior may be flat on noise, those that
+    search and the nearest neighbour, others follow the class's own score (``along``). Probabilities are calibrated on
+    the images that are attacked, as Schott et al. (2019) do: their median confidence is 0.9. Models that search are
+    climbed by way of a short search, and the whole one decides. The result is stored like those of attacks.
     """
-    steps = DISTAL_STEPS[target.budget]
+    ways: tuple[Along, ...] = ("probability", "score") if target.dear else ("probability",)
+    found = polars.concat(
+        [_climbs(target, count, way, say).with_columns(polars.lit(way).alias("along")) for way in ways]
+    )
+    return found, [note for note in found["note"].unique().to_list() if note]
+
+
+def _climbs(target: Target, count: int, along: Along, say: Callable[[str], None]) -> polars.DataFrame:
+    steps = DISTAL_STEPS[target.budget] if along == "probability" else SCORE_STEPS
     more = {"climbed": "short search"} if target.search is not None else {}
+    more |= {"along": along} if along == "score" else {}
     place = target.place("distal", images=len(target.examples), steps=steps, **more)
 
     def compute() -> polars.DataFrame:
@@ -87,7 +97,7 @@ def distal_blocks(
             warnings.simplefilter("always", UsageWarning)
             calibration = calibrate(scores, target.labels)
         labels = np.arange(count) % scores.shape[1]
-        asked: dict[str, Any] = {"calibration": calibration, "steps": steps, "seed": target.seed}
+        asked: dict[str, Any] = {"calibration": calibration, "steps": steps, "seed": target.seed, "along": along}
         found = distal(classify, x.shape[1:], labels.tolist(), verify=verify, **asked)
         pictures = found.images.mul(255).round().byte().permute(0, 2, 3, 1).contiguous().cpu().numpy()
         return polars.DataFrame(
@@ -104,7 +114,7 @@ def distal_blocks(
         )
 
     (found,) = share_blocks([(place / f"{count:06d}.parquet", "climbing from noise", compute)], say)
-    return found, [note for note in found["note"].unique().to_list() if note]
+    return found
 
 
 def bound_blocks(target: Target, *, say: Callable[[str], None] = lambda _: None) -> polars.DataFrame:

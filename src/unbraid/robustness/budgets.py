@@ -103,6 +103,8 @@ FEW: dict[str, dict[str, Any]] = {
 verified by the whole search."""
 DISTAL_STEPS = {"quick": 1000, "study": 10_000, "full": 10_000}
 """Steps of climbs from noise, at most, whatever the model."""
+SCORE_STEPS = 1000
+"""Steps of climbs along a class's own score, of .1 each: as many as cross all of [0, 1]^784 more than three times."""
 
 
 def check_budget(budget: str) -> None:

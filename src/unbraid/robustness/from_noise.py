@@ -16,7 +16,7 @@ from unbraid.errors import UsageError
 from unbraid.robustness.attacks import ClassGoal, Classifier, Draws, EstimatedGradient
 from unbraid.robustness.synthesis import Calibration
 
-__all__ = ["Distal", "distal"]
+__all__ = ["Along", "Distal", "distal"]
 
 Along = Literal["probability", "score"]
 LENGTH = 0.1

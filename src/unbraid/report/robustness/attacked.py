@@ -15,7 +15,7 @@ from unbraid.report.robustness import attack_charts as charts
 from unbraid.report.robustness import captions
 from unbraid.report.robustness.attack_charts import Nearest
 from unbraid.report.robustness.pages import assemble, curves
-from unbraid.robustness import BOUNDS, Doubt, fooled_within, nearest_of
+from unbraid.robustness import BOUNDS, Doubt, climbs_by_way, fooled_within, nearest_of
 
 __all__ = ["Attacked", "attack_page"]
 
@@ -97,9 +97,10 @@ def attack_page(
     )
     parts += _panels(models, originals, norms, seed)
     climbs = [
-        fragment(tag("h3", one.name), charts.distal_images(one.distal, shape, one.classes))
+        fragment(tag("h3", one.name + way), charts.distal_images(part, shape, one.classes))
         for one in models
         if one.distal is not None
+        for way, part in climbs_by_way(one.distal)
     ]
     if climbs:
         parts.append(section("Sure of noise", figure(captions.DISTAL, climbs), short="Noise"))

@@ -15,6 +15,7 @@ import polars as pl
 from unbraid.data import Purpose, counter_rng
 from unbraid.errors import UsageError
 from unbraid.evaluation import Verdict, verdict, wilson
+from unbraid.robustness import climbs_by_way
 from unbraid.study.judged import Finding
 
 __all__ = ["judge_attacks", "surely_farther"]
@@ -175,7 +176,8 @@ def _noise(asked: _Distances) -> Verdict:
         raise UsageError("it needs climbs from noise")
     shares = {}
     for role in ("CNN", "ABS"):
-        rows = climbs.filter(pl.col("model") == asked.model(role))["success"]
+        (_, part), *_ = climbs_by_way(climbs.filter(pl.col("model") == asked.model(role)))
+        rows = part["success"]
         shares[role] = (int(rows.sum()), len(rows))
     (net, all_net), (drawn, all_drawn) = shares["CNN"], shares["ABS"]
     (low, high), (least, most) = wilson(net, all_net), wilson(drawn, all_drawn)

@@ -10,7 +10,16 @@ import numpy as np
 import polars as pl
 
 from unbraid.files import make_folders, save_table, write_text
-from unbraid.robustness import ALL, BOUNDS, Doubt, attack_table, fooled_within, nearest_of, published_attacks
+from unbraid.robustness import (
+    ALL,
+    BOUNDS,
+    Doubt,
+    attack_table,
+    climbs_by_way,
+    fooled_within,
+    nearest_of,
+    published_attacks,
+)
 from unbraid.sharing import code_span, markdown
 from unbraid.study.analysis._style import save_figure
 from unbraid.study.attacked.cautions import spared, told_doubts
@@ -189,14 +198,16 @@ def _climbs(models: Sequence[Attack]) -> Iterator[str]:
         "## Sure of noise",
         "",
         "Climbs from uniform noise until a class has a probability of 0.9, calibrated so that the median confidence on "
-        "the attacked images is 0.9.",
+        "the attacked images is 0.9. Where a posterior is flat on noise no climb along the probability begins; climbs "
+        "along the class's own score tell where such a model becomes sure.",
         "",
         "| | sure | median confidence | median steps |",
         "|---|---|---|---|",
     )
-    for one, found in known:
-        sure, middle, steps = int(found["success"].sum()), np.median(found["confidence"]), np.median(found["steps"])
-        yield f"| {markdown(one.name)} | {sure} of {len(found)} | {middle:.3f} | {steps:.0f} |"
+    for one, climbs in known:
+        for way, found in climbs_by_way(climbs):
+            sure, middle, steps = int(found["success"].sum()), np.median(found["confidence"]), np.median(found["steps"])
+            yield f"| {markdown(one.name + way)} | {sure} of {len(found)} | {middle:.3f} | {steps:.0f} |"
 
 
 def _pictures(folder: Path, models: Sequence[Attack], originals: Mapping[int, np.ndarray], seed: int) -> Iterator[str]:
@@ -215,12 +226,13 @@ def _pictures(folder: Path, models: Sequence[Attack], originals: Mapping[int, np
     save_figure(plot_pictures(rows), folder / "nearest.png")
     yield from ("", f"![One image of each class and its nearest adversarial in {norm}, by model](nearest.png)")
     climbs = {
-        one.name: [
+        one.name + way: [
             (np.frombuffer(row["picture"], np.uint8).reshape(shape), f"{row['label']:d}: {row['confidence']:.2f}")
-            for row in one.climbs.iter_rows(named=True)
+            for row in part.iter_rows(named=True)
         ]
         for one in models
         if one.climbs is not None
+        for way, part in climbs_by_way(one.climbs)
     }
     if climbs:
         save_figure(plot_pictures(climbs), folder / "climbs.png")
