@@ -8,7 +8,7 @@ import pytest
 
 from unbraid.data import load
 from unbraid.data.files.root import find_file
-from unbraid.robustness import BOUNDS, fooled_within, median_interval
+from unbraid.robustness import BOUNDS, attacks, fooled_within, masking_doubts, median_interval
 from unbraid.study.attacked import judge_attacks
 
 HERE = Path(__file__).parents[2] / "docs" / "studies" / "abs"
@@ -77,6 +77,30 @@ def test_medians_and_accuracies_of_all_stand_in_the_page(name):
             median = np.median(found)
             shown = "inf" if np.isinf(median) else f"{median:.3g}"
             assert f"**{shown} / {100 * (found > BOUNDS[norm]).mean():.0f}**" in row
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_doubts_that_follow_from_distances_stand_in_the_page(name):
+    _, tables = read(name)
+    page = (HERE / name / "report.md").read_text(encoding="utf-8").replace("\\", "")
+    for (model, norm), part in tables["distances"].group_by(["model", "norm"]):
+        found = {attack: one.sort("image")["distance"].to_numpy() for (attack,), one in part.group_by(["attack"])}
+        kinds = {attack: attacks.get(attack).needs for attack in found}
+        white = {attack: found[attack] for attack in sorted(found) if kinds[attack] == "gradient"}
+        black = {attack: found[attack] for attack in sorted(found) if kinds[attack] in ("decision", "scores")}
+        for doubt in masking_doubts(white, black):
+            assert f"- Doubt about {model} in {norm}: {doubt}" in page
+
+
+def test_the_words_about_where_abs_becomes_sure_are_true():
+    found = {}
+    for name in ("latents", "clothes"):
+        climbs = read(name)[1]["climbs"].filter(along="score")
+        found |= {model: part for (model,), part in climbs.group_by(["model"])}
+    sure = {model: int(part["success"].sum()) for model, part in found.items()}
+    assert (sure["abs-32"], sure["fashion-mnist-abs"], sure["nearest neighbour"]) == (9, 4, 10)
+    assert round(found["abs-32"]["steps"].median()) == 112
+    assert found["fashion-mnist-abs"].filter(label=8)["success"].to_list() == [True]
 
 
 def test_the_words_about_digits_are_true():
@@ -157,7 +181,7 @@ def test_the_words_about_clothes_are_true():
     stand = {(role, bound): (found[role, "linf"] > bound).mean() for role in named for bound in (0.1, 0.2)}
     assert [stand["Linf-trained", 0.1], stand["Binary ABS", 0.1]] == pytest.approx([0.76, 0.66])
     assert [stand["Linf-trained", 0.2], stand["Binary ABS", 0.2]] == pytest.approx([0.19, 0.43])
-    climbs = {role: tables["climbs"].filter(model=model) for role, model in known.items()}
+    climbs = {role: tables["climbs"].filter(model=model, along="probability") for role, model in known.items()}
     assert {role: part["success"].sum() for role, part in climbs.items()} == {
         "CNN": 10, "Linf-trained": 9, "Binary CNN": 10, "ABS": 0, "Binary ABS": 10, "nearest neighbour": 2
     }  # fmt: skip
@@ -166,6 +190,9 @@ def test_the_words_about_clothes_are_true():
     bounds = tables["bounds"].filter(model=known["ABS"])
     assert [round(bounds[name].mean(), 3) for name in ("l2", "coupled")] == [0.272, 0.551]
     assert round(bounds["linf"].median(), 3) == 0.003
+    means = pl.read_csv(HERE / "clothes" / "bounds_by_seed.csv")["l2"]
+    assert len(means) == 10
+    assert [f"{end:.4f}" for end in (means.min(), means.max())] == ["0.2714", "0.2723"]
 
 
 @pytest.mark.parametrize(("name", "share"), [("mnist", 2.1), ("fashion-mnist", 8.7)])
