@@ -12,7 +12,15 @@ from unbraid.cli.app import main
 from unbraid.data import load
 from unbraid.nets import Search
 from unbraid.report.robustness import Attacked, attack_page
-from unbraid.robustness import Doubt, Target, attack_blocks, attack_table, budgets, published_attacks
+from unbraid.robustness import (
+    Doubt,
+    Target,
+    attack_blocks,
+    attack_doubts,
+    attack_table,
+    budgets,
+    published_attacks,
+)
 
 DATA = load("blobs16")
 
@@ -173,6 +181,18 @@ def test_a_masked_model_is_told_on_the_page_and_on_the_terminal(tmp_path, capsys
     assert "the loss is flat around" not in (tmp_path / "plain" / "report.html").read_text()
     assert "- Doubt about run in l2: the loss is flat around" in (tmp_path / "masked" / "report.md").read_text()
     assert "Doubt" not in (tmp_path / "plain" / "report.md").read_text()
+
+
+def test_masked_gradients_are_told_in_l0_too():
+    def told(white, black):
+        blocks = polars.concat([frame(white, "l0", "fmn"), frame(black, "l0", "pointwise")])
+        doubts = attack_doubts(None, blocks)  # of l0 alone the model is asked nothing more
+        return [(doubt.kind, doubt.share) for doubt in doubts["l0"]]
+
+    # One pixel less is no difference; half as many are, and so is an image that gradients find nothing for.
+    assert told([3.0] * 10, [2.0] * 10) == []
+    assert told([10.0] * 10, [5.0] * 2 + [9.0] * 8) == [("black-box", 0.2)]
+    assert told([np.inf] + [3.0] * 9, [3.0] * 10) == [("black-box", 0.1), ("unbounded", 0.1)]
 
 
 def test_a_single_image_does_not_decide_how_many_classes_the_page_knows(tmp_path, monkeypatch):

@@ -167,6 +167,40 @@ def test_the_divergence_of_training_is_that_of_normals():
     torch.testing.assert_close(terms.watched["kl"], exact, rtol=1e-5, atol=1e-6)
 
 
+def small_loss(images, step=0, clean=None, **options):
+    """The terms of training two classes, and what independent computations need: network and noise."""
+    objective = unbraid.objectives.make("abs", {"factor": "x", **options})
+    net = ClassVAEs((16, 16, 1), 2, 3, generator=torch.Generator().manual_seed(0)).eval()
+    terms = objective.loss(net, Inputs(images, clean=clean), step, torch.Generator().manual_seed(2))
+    return terms, net
+
+
+@pytest.mark.parametrize(("step", "weight"), [(0, 10), (25, 7.75), (50, 5.5), (100, 1), (1000, 1)])
+def test_the_divergence_weighs_less_from_step_to_step_until_it_weighs_one(step, weight):
+    # From 10 to 1 in a straight line over 100 steps, and no further.
+    images = torch.rand(8, 1, 16, 16, generator=torch.Generator().manual_seed(1))
+    terms, _ = small_loss(images, step, kl_start=10.0, anneal_steps=100)
+    penalty, kl = terms.terms["penalty"], terms.watched["kl"]
+    assert (penalty / kl).item() == pytest.approx(weight, rel=1e-5)
+
+
+@pytest.mark.parametrize("likelihood", ["gaussian", "bernoulli"])
+def test_training_compares_decodings_with_the_clean_images_of_their_class(likelihood):
+    rng = torch.Generator().manual_seed(1)
+    images, clean = torch.rand(2, 8, 1, 16, 16, generator=rng)
+    terms, net = small_loss(images, clean=clean, likelihood=likelihood)
+    # Images come class after class; the network wants them side by side.
+    mean, log_variance = net.encode(torch.stack([images[:4], images[4:]], 1))
+    drawn = torch.randn(4, 2, 3, generator=torch.Generator().manual_seed(2))
+    decoded = net.decode(mean + (log_variance / 2).exp() * drawn)
+    targets = torch.stack([clean[:4], clean[4:]], 1)
+    if likelihood == "bernoulli":
+        expected = torch.nn.functional.binary_cross_entropy(decoded, targets, reduction="sum") / 8
+    else:
+        expected = torch.nn.functional.mse_loss(decoded, targets, reduction="sum") / 8
+    torch.testing.assert_close(terms.terms["reconstruction"], expected, rtol=1e-5, atol=0)
+
+
 class Summed(nn.Module):
     def forward(self, images):
         total = images.flatten(1).sum(1)

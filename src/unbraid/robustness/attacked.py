@@ -33,26 +33,25 @@ def attack_doubts(
 ) -> dict[str, list[Doubt]]:
     """Reasons not to believe the distances of :func:`~unbraid.robustness.attack_blocks`, by norm.
 
-    In l2 and linf, where attacks with gradients should be the better ones. Whether BIM with four times as many steps
-    still comes nearer than all attacks, and how steep the loss is, is asked of the first block of images; the rest is
-    known.
+    Attacks with gradients should be the better ones; in l0 one pixel more is no worse. In l2 and linf it is asked
+    of the first block of images whether BIM with four times as many steps still comes nearer than all attacks, and how
+    steep the loss is; the rest is known.
     """
     doubts: dict[str, list[Doubt]] = {}
-    slopes = None
+    slopes = None if set(blocks["norm"].unique()) <= {"l0"} else _slopes(target)
     for (norm,), part in blocks.group_by(["norm"], maintain_order=True):
-        if norm not in ("l2", "linf"):
-            continue
         found = {str(name): each["distance"].to_numpy() for (name,), each in part.group_by(["attack"])}
         needs = {name: attacks.get(name).needs for name in found}
         white = {name: found[name] for name in sorted(found) if needs[name] == "gradient"}
         black = {name: found[name] for name in sorted(found) if needs[name] in ("decision", "scores")}
+        if norm == "l0":  # whole numbers, and small ones: 2 pixels instead of 3 tell nothing
+            black = {name: each + 1 for name, each in black.items()}
         usual, by_steps = int(attacks.bim.options["steps"]), {}
         if "bim" in white:
             (longer,) = share_blocks(blocks_of(target, str(norm), "bim", {"steps": LONGER * usual}, most=1), say)
             # Whether more steps come nearer than all that was found, which the table is about.
             before = nearest_of(white)[:BLOCK]
             by_steps = {usual: before, LONGER * usual: np.minimum(before, longer["distance"].to_numpy())}
-        slopes = _slopes(target) if slopes is None else slopes
         doubts[str(norm)] = masking_doubts(white, black, by_steps, slopes)
     return doubts
 

@@ -54,17 +54,22 @@ BUDGETS: dict[str, dict[str, Attacks]] = {
     "full": {
         "l0": {"salt-and-pepper": {}, "pointwise": {}, "fmn": {"steps": 500}},
         "l2": {
+            "salt-and-pepper": {},
             "gaussian": {},
             "boundary": {"steps": 5000},
             "pointwise": {},
             "fgm": {},
             "deepfool": {},
             "bim": {},
+            "mim": {},
             "ddn": {"steps": 300},
             "fmn": {"steps": 300},
+            "pgd": {"restarts": 3},
             "apgd": {"loss": "margin"},
+            "square": {},
         },
         "linf": {
+            "gaussian": {},
             "fgm": {},
             "deepfool": {},
             "bim": {},
@@ -92,6 +97,11 @@ DEAR: dict[str, dict[str, dict[str, dict[str, Any] | None]]] = {
 }
 """What changes for models that are dear to ask, since they search or compare with every training image: of the attacks
 that ask thousands of questions, some are shorter or (None) left out."""
+ESTIMATED: dict[str, dict[str, Attacks]] = {
+    "full": {norm: {"fgm-estimated": {}, "deepfool-estimated": {}} for norm in ("l2", "linf")},
+}
+"""Attacks besides, by budget and norm, on models that are not dear to ask: each gradient that is estimated takes
+thousands of questions. BIM and MIM along such gradients would take a million for each image, and nobody meets them."""
 DRAWING = {"l2": "latent-descent"}
 """The attack, by norm, that models which classify by drawing have besides."""
 FEW: dict[str, dict[str, Any]] = {
@@ -128,6 +138,8 @@ def budget_of(
     found: dict[str, Attacks] = {}
     for norm in norms:
         known = {**BUDGETS[budget][norm], **other.get(norm, {})}
+        if not dear:
+            known |= ESTIMATED.get(budget, {}).get(norm, {})
         if draws and norm in DRAWING:
             known[DRAWING[norm]] = {}
         if substitute and norm != "l0":
