@@ -29,9 +29,6 @@ NEARER = 0.95
 """An image is nearer, or a median smaller, if it is less than this share of the other."""
 SOME = 0.05
 """Up to this share of images may be odd by chance."""
-FLAT = 1e-12
-"""Slopes up to this are flat. Where cross-entropy has one, other classes share a probability about as small, which
-floats cannot take from 1 (6e-8 in single precision): what is left of the gradient is what rounding left over."""
 
 
 @dataclass(frozen=True)
@@ -107,13 +104,13 @@ def unbounded_attack_fails(name: str, distances: np.ndarray) -> Doubt | None:
 
 
 def flat_loss(slopes: np.ndarray, changes: np.ndarray | None = None) -> Doubt | None:
-    """The loss hardly changes around images (saturated scores), so that there is nothing to follow.
+    """The loss does not change around images, so that there is nothing to follow.
 
-    ``slopes`` are lengths ``[n]`` of the gradient of cross-entropy at the images; ``changes``, if given, are the
-    largest changes ``[n]`` of the loss at random places near them, relative to its slope's promise or to anything else
-    that is 0 where it is flat.
+    ``slopes`` are lengths ``[n]`` of the gradient of the loss at the images; ``changes``, if given, are the largest
+    changes ``[n]`` of the loss at random places near them, relative to its slope's promise or to anything else that is
+    0 where it is flat.
     """
-    flat = check_distances(slopes) <= FLAT
+    flat = check_distances(slopes) <= 0
     if changes is not None:
         flat = flat | (check_distances(changes) <= 0)
     share = float(flat.mean())
