@@ -72,6 +72,7 @@ def wide(width):
     """A group whose network has this default width, and leaves it to its name."""
 
     def toy_width(shape, latents, *, heads=2, width=width):
+        """A network of this width unless told otherwise."""
         return nets.get("mlp")(shape, latents, heads=heads, width=width)
 
     nets.register("toy-width")(toy_width)

@@ -139,7 +139,12 @@ def test_it_shows_itself():
         (GREY.permute(0, 2, 3, 1), NONE, {}, "channels come first in float images"),
         (np.zeros((30, 1, 6, 6), np.uint8), NONE, {}, "channels come last in uint8 images"),
         (GREY[:, 0], NONE, {}, "got float32 \\[30, 6, 6\\]"),
-        (torch.zeros(30, 1, 6, 6, dtype=torch.int64), NONE, {}, "uint8 or floats in \\[0, 1\\], got int64"),
+        (
+            torch.zeros(30, 1, 6, 6, dtype=torch.int64),
+            NONE,
+            {},
+            "floats \\[n, channels, height, width\\] in \\[0, 1\\], got int64",
+        ),
         (GREY, NONE[:4], {}, "labels must be 30 whole numbers"),
         (GREY, NONE + 2, {}, "scores of 2 classes, and there is a class 2"),
         (GREY, NONE, {"direction": "gausian"}, "did you mean 'gaussian'"),
