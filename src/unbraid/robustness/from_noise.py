@@ -113,9 +113,7 @@ def distal(
     if along not in get_args(Along):
         raise UsageError(f"along must be 'probability' or 'score', got {along!r}")
     classify = predict if isinstance(predict, Classifier) else Classifier(predict, name, factor)
-    judge = (
-        classify if verify is None else verify if isinstance(verify, Classifier) else Classifier(verify, name, factor)
-    )
+    judge = classify if verify is None else Classifier(verify, name, factor)
     if not classify.has_gradient:
         classify = EstimatedGradient(classify, h)
     wanted = 0 if label is None else label
@@ -142,8 +140,8 @@ def distal(
             taken[rows[reached].cpu().numpy()] = step
             break
         if along == "score":
-            velocity[rows] = LENGTH * torch.nn.functional.normalize(slope.to(x).flatten(1)).view_as(x[rows])
-            moved = limit = (x[rows] + velocity[rows]).clamp(0, 1)
+            way = torch.nn.functional.normalize(slope.to(x).flatten(1)).view_as(slope)
+            moved = limit = (x[rows] + LENGTH * way).clamp(0, 1)
         else:
             velocity[rows] = momentum * velocity[rows] + slope.to(x)
             moved = (x[rows] + rate * velocity[rows]).clamp(0, 1)
