@@ -1,6 +1,7 @@
 """Numbers of a matrix go from folder to folder in one file, and are measured anew only where they must be."""
 
 import json
+from dataclasses import replace
 
 import polars as pl
 import pytest
@@ -85,6 +86,18 @@ def test_another_budget_is_refused_before_anything_is_written(tmp_path):
     with pytest.raises(UsageError, match="begun with the budget"):
         bring_cells(tmp_path / "other", [good])
     assert not (tmp_path / "other" / "cells").exists()
+
+
+@pytest.mark.usefixtures("small")
+def test_of_another_budget_comes_what_it_does_not_touch(tmp_path):
+    # Longer training of encoders is no other question to classifiers; more steps of all is one.
+    good = packed(tmp_path / "good.parquet", dict(carry_cells(run(tmp_path / "old", 0)).iter_rows()))
+    longer = replace(plan(0, 1), budget=Budget(steps=2, encoding=4.0))
+    folder = bring_cells(tmp_path / "new", [good], longer)
+    assert folder.plan.budget.encoding == 4.0
+    assert {cell.seed for cell in folder.missing()} == {1}
+    with pytest.raises(UsageError, match="begun with the budget"):
+        bring_cells(tmp_path / "none", [good], replace(longer, budget=Budget(steps=3, encoding=4.0)))
 
 
 @pytest.mark.usefixtures("small")

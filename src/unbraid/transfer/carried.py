@@ -12,7 +12,7 @@ from unbraid.errors import UsageError
 from unbraid.files import make_folders, write_json
 from unbraid.paths import user_path
 from unbraid.reading import check_form, parse_object, read_json, read_table, understood
-from unbraid.transfer.folder import CELL, MATRIX, MatrixFolder, begin_matrix, joined, open_matrix
+from unbraid.transfer.folder import CELL, MATRIX, MatrixFolder, begin_matrix, comparable, joined, open_matrix
 from unbraid.transfer.plan import Plan
 from unbraid.transfer.table import bound_asked, check_bounds
 
@@ -38,14 +38,15 @@ def carry_cells(folder: MatrixFolder) -> polars.DataFrame:
 def bring_cells(out: str | Path, files: Sequence[str | Path], plan: Plan | None = None) -> MatrixFolder:
     """Put what ``cells.parquet`` files of other folders hold into the folder of a matrix; what is there stays.
 
-    Plans are joined as those of one folder are, with ``plan`` if that is to be carried out next; another budget or
-    other settings are refused before anything is written. Only what was asked as it would be asked today is taken
-    over: the rest is measured anew.
+    Plans are joined as those of one folder are, with ``plan`` if that is to be carried out next. Only what was asked as
+    it would be asked today is taken over: the rest is measured anew. Files of another budget or other settings are
+    refused before anything is written, unless they hold numbers that ``plan`` would ask for in the same words (those of
+    recipes that the change does not touch).
     """
     if not files:
         raise UsageError("give at least one cells.parquet, as unbraid transfer report writes it")
     place = user_path(out, "folder of a matrix")
-    read = [_read(Path(path)) for path in files]
+    read = [_as_planned(plan, *_read(Path(path)), place) for path in files]
     plans = [*([open_matrix(place).plan] if (place / MATRIX).exists() else []), *(plan for plan, _ in read)]
     reduce(lambda one, other: joined(one, other, place), [*plans, *([] if plan is None else [plan])])
     for carried, records in read:
@@ -57,6 +58,16 @@ def bring_cells(out: str | Path, files: Sequence[str | Path], plan: Plan | None 
         for domain in carried.domains:
             _add_bounds(folder, domain, records.get(_bounds(domain), {}))
     return folder
+
+
+def _as_planned(plan: Plan | None, carried: Plan, records: Records, place: Path) -> tuple[Plan, Records]:
+    """A file of another budget or other settings serves a plan by what was asked in the same words, if anything was."""
+    if plan is None or comparable(plan, carried):
+        return carried, records
+    told = ((records.get(f"cells/{cell.path}"), cell) for cell in plan.cells())
+    if not any(record and record["asked"] == plan.asked(cell) for record, cell in told):
+        joined(carried, plan, place)  # which says what is different
+    return plan, records
 
 
 def _bounds(domain: str) -> str:

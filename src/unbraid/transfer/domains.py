@@ -37,6 +37,8 @@ class Domain:
     """Where the data set has no grid to split: its own test images."""
     cost: float = 1.0
     """Time that training and asking take, in units of that on digits of 28x28."""
+    reference_size: int = 64
+    """Reconstructions of encoders in small budgets weigh as on square images of this size, so that codes hold classes."""
     held: Dataset | None = field(default=None, compare=False, hash=False)
     """Own data that live in memory."""
 
@@ -61,7 +63,9 @@ class Domain:
 
 
 DOMAINS = {
-    "affine-digits": Domain("affine-digits", suite="mnist-c", bounds=DIGITS, fresh="affine-digits:glyphs=test"),
+    "affine-digits": Domain(
+        "affine-digits", suite="mnist-c", bounds=DIGITS, fresh="affine-digits:glyphs=test", reference_size=128
+    ),
     "rooms3d-32": Domain("rooms3d-32", factor="shape", cost=1.4),
     "sprites32": Domain("sprites32", factor="shape", cost=1.3),
     "mnist": Domain("mnist", suite="mnist-c", bounds=DIGITS, tests="mnist:split=test"),

@@ -24,9 +24,11 @@ from unbraid.reading import read_json
 from unbraid.study import claim
 from unbraid.transfer.plan import Cell, Plan, RunKey
 
-__all__ = ["CELL", "MATRIX", "MatrixFolder", "begin_matrix", "joined", "open_matrix"]
+__all__ = ["CELL", "MATRIX", "MatrixFolder", "begin_matrix", "comparable", "joined", "open_matrix"]
 
 MATRIX = "matrix.json"
+COMPARED = ("budget", "settings")
+"""What plans of one folder have in common."""
 CELL = {"asked": str, "value": float | None, "details": dict, "seconds": float}
 
 
@@ -121,9 +123,15 @@ def begin_matrix(path: str | Path, plan: Plan) -> MatrixFolder:
     return MatrixFolder(folder, plan)
 
 
+def comparable(one: Plan, other: Plan) -> bool:
+    """Whether all numbers of two plans may stand in one folder."""
+    both = one.to_json(), other.to_json()
+    return all(both[0][what] == both[1][what] for what in COMPARED)
+
+
 def joined(old: Plan, new: Plan, folder: Path) -> Plan:
     """The plan that asks all that one of two asks; those whose numbers could not be compared are refused."""
-    for what in ("budget", "settings"):
+    for what in COMPARED:
         before, now = (plan.to_json()[what] for plan in (old, new))
         if before != now:
             raise UsageError(

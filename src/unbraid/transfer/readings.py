@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 __all__ = ["READINGS", "ReadOff", "fit_readout", "read_off"]
 
 READINGS = ("readout", "verified", "exact")
-CODES, STEPS, CLEAN = 10_000, 2_000, 500
+CODES, STEPS, CLEAN = 40_000, 6_000, 500
 """Training images and steps of a read-out; clean images that mismatches are compared with."""
 SAMPLES, PASSES = 200, 10
 """Random codes and passes of the search where codes are inferred anew."""
-READER = "readout"
-"""The network from codes to class and factors, however codes are found."""
+READER = "mlp:width=200,depth=3"
+"""The network from codes to class and factors, however codes are found: wide, to tell what codes hold and not what it can."""
 QUANTILE = 0.95
 """So many clean images match: those that match worse are inferred anew, or rejected."""
 
@@ -150,7 +150,7 @@ def fit_readout(run: Run, factor: str = "", *, labels: int | None = None) -> Run
     index = draw_images(data, CODES if labels is None else labels, 0)
     about = {"run": describe_run(run), "images": len(index), "net": READER, "factor": factor, "steps": STEPS}
     key = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:8]
-    out = Path(run.path) / "readouts" / f"class-{READER}-{key}"
+    out = Path(run.path) / "readouts" / f"class-{key}"
     if (out / "run.json").exists() and (there := open_run(out)).finished:
         return there
     codes = _codes(run, data, index)

@@ -57,6 +57,12 @@ class Budget:
     """Part of the steps after which the learning rate of classifiers is divided by ten; 0 for never."""
     drawing: float = 1.0
     """Steps of analysis by synthesis in units of those of others: with too few it is hardly a classifier."""
+    encoding: float = 1.0
+    """Steps of encoders in units of those of others: with too few their codes hardly tell classes apart."""
+    autoencoder: str = ""
+    """Networks of encoders that are trained with a decoder; empty leaves them to the objective."""
+    weighed: bool = False
+    """Whether their reconstruction weighs as on images of the size that the domain names."""
     anneal: float = 0.5
     """Part of the steps of analysis by synthesis over which the weight of its divergence falls."""
     search: int = 500
@@ -112,7 +118,13 @@ class Recipe:
     @property
     def steps(self) -> int:
         """Steps of training."""
-        return round(self.budget.steps * (self.budget.drawing if self.objective == "abs" else 1))
+        longer = self.budget.drawing if self.objective == "abs" else self.budget.encoding if self.encodes else 1
+        return round(self.budget.steps * longer)
+
+    @property
+    def encodes(self) -> bool:
+        """Whether it is trained without classes, and asked by way of its codes."""
+        return self.reading in CODED
 
     def trained(self) -> dict[str, Any]:
         """All that decides the trained weights, but for data and seed; what is only asked otherwise is left out."""
@@ -128,7 +140,7 @@ class Recipe:
         if self.net:
             rate = {"learning_rate": budget.rate} if budget.rate else {}
             return rate | ({"drop_at": (round(budget.drop * budget.steps),)} if budget.drop else {})
-        return {"learning_rate": budget.encoder_rate} if budget.encoder_rate and self.reading in CODED else {}
+        return {"learning_rate": budget.encoder_rate} if budget.encoder_rate and self.encodes else {}
 
 
 @dataclass(frozen=True)

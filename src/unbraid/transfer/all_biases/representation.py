@@ -41,5 +41,9 @@ def verified(recipe: Recipe) -> Recipe:
 
 
 def _encoded(recipe: Recipe, objective: str, **options: Any) -> Recipe:
-    latents = {"latents": recipe.budget.latents}
-    return replace(recipe, objective=objective, options={**latents, **options}, net="", reading="readout")
+    budget = recipe.budget
+    common: dict[str, Any] = {"latents": budget.latents}
+    if objective != "pcl":  # which draws nothing
+        common |= {"net": budget.autoencoder} if budget.autoencoder else {}
+        common |= {"reference_size": recipe.domain.reference_size} if budget.weighed else {}
+    return replace(recipe, objective=objective, options={**common, **options}, net="", reading="readout")
