@@ -284,6 +284,18 @@ def test_r2_by_neighbours_of_nothing_loses_the_variance_of_a_mean_of_ten():
     assert float(r2(noise, draws((9,), 20_000), reader="neighbours")) == pytest.approx(-0.1, abs=0.02)
 
 
+def test_r2_by_trees_sees_what_far_neighbours_miss_and_nothing_where_nothing_is():
+    # Two of ten codes tell of a factor by the sign of their product; eight others push all neighbours apart.
+    codes = np.random.default_rng(0).normal(size=(6_000, 10))
+    factors = (codes[:, :1] * codes[:, 1:2] > 0).astype(np.int64)
+    assert float(r2(codes, factors, reader="trees")) > 0.9 > 0.5 > float(r2(codes, factors, reader="neighbours"))
+    named = r2(codes, factors, kinds=["categorical"], reader="trees")
+    assert named.parts["accuracy"][0] > 0.97
+    assert float(r2(codes[:, 2:], factors, reader="trees")) < 0.02
+    again = r2(codes, factors, kinds=["categorical"], reader="trees")
+    assert float(again) == float(named)
+
+
 def test_r2_refuses_a_reader_it_does_not_know():
     with pytest.raises(UsageError, match="unknown reader 'neighbors'"):
         r2(np.ones((9, 1)), draws((3,), 9), reader="neighbors")

@@ -18,6 +18,7 @@ from unbraid.evaluation.base import (
 )
 from unbraid.evaluation.correlated_pair import CorrelatedPair
 from unbraid.evaluation.disentanglement import Disentanglement
+from unbraid.evaluation.factors_told import FactorsTold
 from unbraid.evaluation.factors_under_corruption import FactorsUnderCorruption, KeptTable, kept_table
 from unbraid.evaluation.learning import MILLISECONDS, learning_curve, learning_hook
 from unbraid.evaluation.losses import Losses, losses_after_training
@@ -68,6 +69,7 @@ __all__ = [
     "Condition",
     "CorrelatedPair",
     "Disentanglement",
+    "FactorsTold",
     "FactorsUnderCorruption",
     "Function",
     "GroupMeasure",

@@ -9,6 +9,7 @@ import numpy as np
 
 from unbraid.data import ImageDataset, counter_rng
 from unbraid.errors import UsageError
+from unbraid.evaluation.factors_told import told_by_factor
 from unbraid.evaluation.summary import ACTIVE
 from unbraid.metrics import mig, r2
 
@@ -46,10 +47,7 @@ def learning_hook(data: ImageDataset, *, every: int = 500, images: int = 6000, s
         spent = clock.per_step(moment.step)
         codes, kl = _codes(moment, pixels)
         known = r2(codes, factors, kinds=data.factor_kinds, reader="neighbours", seed=seed)
-        found = {"r2": float(known)}
-        found |= dict(zip((f"r2_{name}" for name in data.factor_names), known.parts["per_factor"], strict=True))
-        named = zip(data.factor_names, known.parts["accuracy"], strict=True)
-        found |= {f"accuracy_{name}": share for name, share in named if not np.isnan(share)}
+        found = {"r2": float(known), **told_by_factor(known, data.factor_names)}
         if data.factor_sizes is not None:
             found["mig"] = float(mig(codes, factors))
         if kl is not None:

@@ -14,9 +14,11 @@ from unbraid.evaluation import settings_of, told
 from unbraid.files import save_table, write_text
 from unbraid.sharing import code_span, markdown, sharable, spreadsheet
 from unbraid.study.analysis import (
+    FOUND,
     QUESTIONS,
     Answer,
     Finding,
+    factors_found,
     judge_control,
     judge_findings,
     measured_means,
@@ -48,6 +50,9 @@ def write_markdown(
     found = judge_findings(table)
     if found:
         lines += ["", "## Findings", "", *_findings(found)]
+    factors = factors_found(table)
+    if len(factors):
+        lines += ["", "## What the codes tell of each factor", "", *_factors(factors)]
     if curves is not None and len(curves):
         lines += ["", "## Learning curves", "", *_curves(curves, path.parent)]
     if measures_noise(table):
@@ -127,6 +132,13 @@ def _measure_words(entry: Evaluation) -> str:
     numbers = [f"{key} {v:,}" for key, v in settings_of(entry.measure).items() if isinstance(v, int | float)]
     place = f" on {', '.join(map(code_span, entry.data))}" if entry.data else ""
     return f"{markdown(entry.measure.name)}{place}" + (f" ({', '.join(numbers)})" if numbers else "")
+
+
+def _factors(found: pl.DataFrame) -> Iterable[str]:
+    yield "Apart or not: R² of boosted trees on all mean codes, and how often they name the value of a category. A"
+    yield f"quarter of the runs reaches what stands under best_quarter; found is the share with {FOUND} or more."
+    yield ""
+    yield from _rows(found)
 
 
 def _curves(curves: pl.DataFrame, folder: Path) -> Iterable[str]:

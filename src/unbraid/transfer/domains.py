@@ -38,7 +38,7 @@ class Domain:
     cost: float = 1.0
     """Time that training and asking take, in units of that on digits of 28x28."""
     reference_size: int = 64
-    """Reconstructions of encoders in small budgets weigh as on square images of this size, so that codes hold classes."""
+    """Where a budget weighs reconstructions, they do as on images of this size, so that codes hold classes."""
     held: Dataset | None = field(default=None, compare=False, hash=False)
     """Own data that live in memory."""
 

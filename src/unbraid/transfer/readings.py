@@ -30,7 +30,7 @@ CODES, STEPS, CLEAN = 40_000, 6_000, 500
 SAMPLES, PASSES = 200, 10
 """Random codes and passes of the search where codes are inferred anew."""
 READER = "mlp:width=200,depth=3"
-"""The network from codes to class and factors, however codes are found: wide, to tell what codes hold and not what it can."""
+"""The network from codes to class and factors, however codes are found: wide, so that codes are the limit."""
 QUANTILE = 0.95
 """So many clean images match: those that match worse are inferred anew, or rejected."""
 

@@ -33,6 +33,7 @@ from unbraid.study.analysis.downstream import (
     plot_downstream_vs_metrics,
 )
 from unbraid.study.analysis.everything import ANALYSES, QUESTIONS, Analysis, Answer, answer_all
+from unbraid.study.analysis.factors_found import FOUND, factors_found
 from unbraid.study.analysis.few_labels import few_label_selection, plot_few_label_selection
 from unbraid.study.analysis.findings import Finding, findings, judge_findings
 from unbraid.study.analysis.measured import measured_means
@@ -66,6 +67,7 @@ from unbraid.study.analysis.variance_explained import plot_variance_explained, v
 __all__ = [
     "ANALYSES",
     "COMPARED",
+    "FOUND",
     "METRICS",
     "QUESTIONS",
     "UNSUPERVISED",
@@ -86,6 +88,7 @@ __all__ = [
     "counted_once",
     "downstream_pairs",
     "downstream_vs_metrics",
+    "factors_found",
     "few_label_selection",
     "findings",
     "jackknife",
