@@ -1,5 +1,7 @@
 """From a search to a comparison: the best setting of each objective, on seeds of their own."""
 
+from collections import Counter
+
 import polars as pl
 import pytest
 
@@ -126,8 +128,25 @@ def test_the_chosen_study_has_the_best_settings_fresh_seeds_and_the_same_measure
     assert chosen.settings[0].options == {"rate": 1, "reference_size": 64}
     kept = parse_study(chosen_study(search, scored(TABLE), by="mig", keep=["slow-vae"]), "kept")
     assert [setting.strength for setting in kept.settings] == [None, 1.0, 12.0, 1.0, None]
+    wider = parse_study(chosen_study(search, scored(TABLE), by="mig", also=["sprites32:correlate=x+y"]), "wider")
+    assert wider.data == (*search.data, "sprites32:correlate=x+y")  # compared on, not chosen by
     with pytest.raises(UsageError, match="unknown objective of this study 'slow'"):
         chosen_study(search, scored(TABLE), by="mig", keep=["slow"])
+
+
+def test_every_objective_of_today_is_tuned_as_much_as_the_others():
+    search = read_study("today-search")
+    tried = Counter(setting.objective for setting in search.settings)
+    assert len(tried) == 12
+    assert set(tried.values()) == {3}
+    assert set(search.data) == set(read_study("small").data)
+    assert not set(search.seeds) & set(range(5))  # those of the comparison
+    # One number decides; all else, network, rate and steps included, is the same for all three.
+    for name in tried:
+        own = [s for s in search.settings if s.objective == name]
+        rest = [{k: v for k, v in s.options.items() if k not in (s.parameter, "penalties")} for s in own]
+        assert rest[0] == rest[1] == rest[2]
+        assert len({s.strength if s.parameter else str(s.options["penalties"]) for s in own}) == 3
 
 
 def test_settings_that_differ_in_steps_alone_are_told_apart():

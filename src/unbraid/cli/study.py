@@ -46,7 +46,9 @@ def study_run(
             pairs at published strengths, and the search for their own: an estimated six and three hours), slow-paper
             (the published comparison of them), slow-control (natural against permuted transitions, an hour), noise,
             noise-sigmas and noise-fashion (training with noise: 80, 25 and 25 minutes of one core), invariance,
-            invariance-fashion and invariance-spheres (what bijective classifiers ignore: 60, 45 and 30 minutes).
+            invariance-fashion and invariance-spheres (what bijective classifiers ignore: 60, 45 and 30 minutes),
+            correlated (factors that go together in training, 20 minutes), today-search (classic objectives and newer
+            ones, three settings each: an estimated two and a half hours).
         out: Folder of the study.
         workers: Runs at a time, one thread each (otherwise one per core).
         engine: process for this machine, ray for a cluster.
@@ -184,6 +186,7 @@ def study_choose(
     seeds: int = 5,
     steps: Annotated[int | None, arg(metavar="INT")] = None,
     keep: Annotated[tuple[str, ...], arg(metavar="NAME")] = (),
+    also: Annotated[tuple[str, ...], arg(metavar="DATA")] = (),
 ) -> None:
     """Write the file of a study that compares objectives, each in the setting that was best in a search.
 
@@ -199,6 +202,7 @@ def study_choose(
         seeds: How many seeds the new study has.
         steps: Its steps (otherwise the search's).
         keep: Objectives that stay in all their settings.
+        also: Further data sets to compare on, such as rooms3d-32:correlate=s1; nothing is chosen by them.
     """
     check_folder(folder, "study")
     import polars as pl
@@ -208,7 +212,7 @@ def study_choose(
 
     opened = open_study(folder)
     table = make_table(opened).filter(pl.col("status") == "evaluated")
-    text = chosen_study(opened.study, table, by=by, seeds=seeds, steps=steps, keep=keep)
+    text = chosen_study(opened.study, table, by=by, seeds=seeds, steps=steps, keep=keep, also=also)
     plan = parse_study(text, str(out))
     write_text(out, text)
     for setting in plan.settings:

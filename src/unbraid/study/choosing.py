@@ -47,13 +47,20 @@ def best_settings(table: pl.DataFrame, by: str) -> pl.DataFrame:
 
 
 def chosen_study(
-    study: Study, table: pl.DataFrame, *, by: str, seeds: int = 5, steps: int | None = None, keep: Collection[str] = ()
+    study: Study,
+    table: pl.DataFrame,
+    *,
+    by: str,
+    seeds: int = 5,
+    steps: int | None = None,
+    keep: Collection[str] = (),
+    also: Sequence[str] = (),
 ) -> str:
     """The file (TOML) of a study that compares objectives, each in the setting that was best in a search.
 
     ``study`` and ``table`` are the search's. Seeds are counted from 0, those of the search left out, so that nothing is
     compared on runs it was chosen by. Objectives of ``keep`` stay in all their settings; of all others every setting
-    must have been measured on every data set with every seed.
+    must have been measured on every data set with every seed. ``also`` are further data sets to compare on.
     """
     for name in keep:
         if name not in {setting.objective for setting in study.settings}:
@@ -74,7 +81,7 @@ def chosen_study(
         f"# Chosen from the search {study.name!r}: of each objective the setting with the best mean rank of {by} over",
         f"# {len(study.data)} data sets, over seeds {', '.join(map(str, study.seeds))}, which are not used again.",
         f"name = {_toml(f'{study.name}-chosen')}",
-        f"data = {_toml(study.data)}",
+        f"data = {_toml((*study.data, *also))}",
         f"seeds = {_toml(fresh)}",
         f"steps = {_toml(study.steps[0] if steps is None else steps)}",
         *([f"net = {_toml(study.nets[0])}"] if study.nets[0] else []),

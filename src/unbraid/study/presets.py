@@ -7,6 +7,7 @@ from unbraid.study.presets_invariance import INVARIANCE_PRESETS
 from unbraid.study.presets_noise import NOISE_PRESETS
 from unbraid.study.presets_slow import SLOW_PRESETS
 from unbraid.study.presets_small import SMALL_PRESETS
+from unbraid.study.presets_today import TODAY_PRESETS
 
 __all__ = ["PRESETS"]
 
@@ -62,5 +63,6 @@ PRESETS: dict[str, str] = {
     **NOISE_PRESETS,
     **INVARIANCE_PRESETS,
     **CORRELATED_PRESETS,
+    **TODAY_PRESETS,
 }
 """Study files by name."""
