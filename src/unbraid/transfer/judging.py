@@ -24,7 +24,8 @@ def verdict(cells: Mapping[str, Effect] | Sequence[Effect], own: Collection[str]
     - **overfitting**: better on its own, worse on at least one other;
     - **costly**: better on its own, worse without leaving the training domain (``iid``), worse on no other;
     - **without effect**: not better on its own; **harmful**: worse there;
-    - **undecided** where cells with too few seeds could turn the word, **cannot say** where no own scenario is there.
+    - **undecided** where cells with too few seeds could turn the word: an own one that may yet be better, or any other
+      unless the bias is overfitting already; **cannot say** where no own scenario is there.
     """
     rows = list(cells.values()) if isinstance(cells, Mapping) else list(cells)
     words: dict[str, Word] = {one.scenario: one.word for one in rows}
@@ -36,20 +37,20 @@ def verdict(cells: Mapping[str, Effect] | Sequence[Effect], own: Collection[str]
         return Verdict("cannot say", numbers, f"none of its own scenarios was measured ({wanted})")
     better = _with(mine, "better")
     if not better:
+        if unknown := _with(mine, "undecided"):  # which may be better yet
+            return Verdict("undecided", numbers, f"too few seeds on its own {_list(unknown)}")
         if _with(mine, "worse"):
             return Verdict("harmful", numbers, f"worse on its own {_list(_with(mine, 'worse'))}")
-        if unknown := _with(mine, "undecided"):
-            return Verdict("undecided", numbers, f"too few seeds on its own {_list(unknown)}")
         return Verdict("without effect", numbers, f"not better on its own {_list(list(mine))}")
     rest = {name: word for name, word in words.items() if name not in better and name != IID}
     cost = "; worse without leaving the training domain" if iid == "worse" else ""
     began = f"better on its own {_list(better)}"
     if worse := _with(rest, "worse"):
         return Verdict("overfitting", numbers, f"{began}, worse on {_list(worse)}{cost}")
+    if unknown := [*_with(rest, "undecided"), *([IID] if iid == "undecided" else [])]:
+        return Verdict("undecided", numbers, f"{began}{cost}; too few seeds on {_list(unknown)}")
     if cost:
         return Verdict("costly", numbers, f"{began}{cost}")
-    if unknown := [*_with(rest, "undecided"), *([IID] if iid == "undecided" else [])]:
-        return Verdict("undecided", numbers, f"{began}; too few seeds on {_list(unknown)}")
     also, same = _with(rest, "better"), _with(rest, "unchanged")
     if not also:
         return Verdict("specific", numbers, f"{began}, nothing else changes ({_list(same) or 'nothing else asked'})")
