@@ -108,6 +108,16 @@ def test_few_seeds_do_not_hide_what_is_decided():
     assert verdict(cells(noise="better", iid="undecided"), own={"noise"}).word == "undecided"
 
 
+def test_what_seeds_could_still_turn_is_undecided():
+    own = {"noise", "blur"}
+    assert verdict(cells(noise="worse", blur="undecided"), own=own).word == "undecided"  # blur may be better yet
+    assert verdict(cells(noise="worse", blur="unchanged"), own=own).word == "harmful"
+    costly = verdict(cells(iid="worse", noise="better", l2="undecided"), own=own)  # l2 may be worse yet
+    assert costly.word == "undecided"
+    assert costly.sentence.endswith("; worse without leaving the training domain; too few seeds on l2")
+    assert verdict(cells(iid="worse", noise="better", l2="unchanged"), own=own).word == "costly"
+
+
 def test_an_own_scenario_that_is_not_better_counts_with_the_others():
     assert verdict(cells(noise="better", blur="unchanged"), own={"noise", "blur"}).word == "specific"
     assert verdict(cells(noise="better", blur="worse"), own={"noise", "blur"}).word == "overfitting"
@@ -146,6 +156,16 @@ def test_every_combination_has_its_table(word):
 def test_the_sum_of_both_effects_is_no_symbiosis():
     rows = [pairing("noise", 0.1, 0.1, 0.2 - 1e-9), pairing("linf", 0.0, 0.2, 0.2)]
     assert combination(rows, {"noise"}, {"linf"}).word == "orthogonal"
+
+
+def test_effects_are_added_over_seeds_that_all_four_have():
+    # Over seeds 0 to 2 both buy 0.2, no more than the sum of 0.1 and 0.1; seed 3, which the second lacks, is no help.
+    vanilla, first = ({seed: start + 0.001 * seed for seed in SEEDS} for start in (0.5, 0.6))
+    second = {seed: 0.6 + 0.002 * seed for seed in (0, 1, 2)}
+    both = {seed: 0.7 + 0.001 * seed for seed in (0, 1, 2)} | {3: 0.99}
+    found = Pairing.of("noise", vanilla, first, second, both)
+    assert {one.seeds for one in (found.first, found.second, found.both, found.over_first)} == {(0, 1, 2)}
+    assert not found.together
 
 
 def test_a_combination_with_few_seeds_or_without_own_scenarios_says_so():

@@ -46,13 +46,19 @@ class Pairing:
         both: Mapping[int, float],
         **interest: float | bool,
     ) -> Pairing:
-        """From numbers by seed; ``interest`` and ``relative`` as in :func:`unbraid.transfer.effect_of`."""
+        """From numbers by seed; ``interest`` and ``relative`` as in :func:`unbraid.transfer.effect_of`.
+
+        Only seeds that all four have count: effects that are added must be of the same models.
+        """
+        four = (vanilla, first, second, both)
+        seeds = [seed for seed in both if all(math.isfinite(one.get(seed, math.nan)) for one in four)]
+        plain, one, other, together = ({seed: row[seed] for seed in seeds} for row in four)
 
         def effect(values: Mapping[int, float], twins: Mapping[int, float]) -> Effect:
             return effect_of(scenario, values, twins, **interest)  # type: ignore[arg-type]
 
-        against = effect(first, vanilla), effect(second, vanilla), effect(both, vanilla)
-        return cls(*against, effect(both, first), effect(both, second))
+        against = effect(one, plain), effect(other, plain), effect(together, plain)
+        return cls(*against, effect(together, one), effect(together, other))
 
 
 def combination(
