@@ -110,6 +110,17 @@ def test_the_loss_under_fog_is_read_from_the_details():
     assert judge_published(matrices_of(other)["affine-digits"], other)[-1].verdict.word == "does not hold"
 
 
+def test_a_matrix_without_its_vanilla_twin_says_what_there_is(folder, tmp_path):
+    both = {"gaussian-noise": row(noise=0.9), "binarised": row(noise=0.8), "gaussian-noise+binarised": row(noise=0.9)}
+    found = matrix(both, "own")
+    assert found.combinations == {}
+    assert {one.word for one in found.verdicts.values()} == {"cannot say"}
+    for path in (folder.path / "cells" / "mini-sprites" / "vanilla").rglob("*.json"):
+        path.unlink()
+    write_matrices(folder, tmp_path / "report")
+    assert (tmp_path / "report" / "report.md").exists()
+
+
 def test_what_cannot_stand_alone_is_paired_with_vanilla():
     values = {
         "vanilla": row(iid=0.9, l2=1.0, composition=0.5),

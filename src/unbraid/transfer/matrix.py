@@ -98,7 +98,7 @@ class Matrix:
         found = {}
         for name in self.biases:
             parts = [part.name for part in biases(name)]
-            if len(parts) == 2 and all(self._alone(part) in self.values for part in parts):
+            if len(parts) == 2 and all(row in self.values for row in (VANILLA, *map(self._alone, parts))):
                 found[parts[0], parts[1]] = self.combination(*parts)
         return found
 
