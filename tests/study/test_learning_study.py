@@ -75,13 +75,13 @@ def test_pilots_watch_on_the_data_of_the_small_study():
 
 def test_the_small_study_weighs_as_at_64_and_has_no_model_twice():
     small = read_study("small")
-    assert all(spec.options["reference_size"] == 64 and spec.options["net"] == "light" for spec in small)
+    assert all(spec.options["reference_size"] == 64 and spec.options["net"] == "broadcast" for spec in small)
     plain = {(spec.data, spec.seed) for spec in small if spec.objective == "beta-vae" and spec.strength == 1}
     assert len(plain) == 10
     assert not any(spec.objective == "beta-tcvae" and spec.strength == 1 for spec in small)
     scores = [e.measure for e in small.measures if e.measure.name == "disentanglement"]
     assert all((measure.train, measure.test) == (10_000, 5_000) for measure in scores)
-    assert {e.measure.name for e in small.measures} == {"disentanglement", "losses", "udr"}
+    assert {e.measure.name for e in small.measures} == {"disentanglement", "factors", "losses", "udr"}
 
 
 @pytest.mark.parametrize("factor", range(5))

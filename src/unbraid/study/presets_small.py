@@ -33,30 +33,32 @@ beta = 4
 """
 
 PILOT_OBJECTIVES = f"""\
-# Does every objective learn at its weakest strength, and with which of its other settings? An hour of one core.
+# Does every objective learn at its weakest strengths? Half an hour of one core.
 name = "pilot-objectives"
 {_DATA}seeds = 1
-steps = 6000
-net = "light"
-watch = 500
+steps = 20000
+net = "broadcast"
+watch = 2000
 
 [objectives.beta-vae]
-beta = [1]
-[[objectives.factor-vae]]      # how fast the discriminator learns
-discriminator_learning_rate = [1e-4, 1e-3]
-gamma = 10
+beta = [1, 4]
+[objectives.beta-tcvae]
+beta = [2, 6]
 [objectives.dip-vae-i]
 lambda_od = [1]
 [objectives.dip-vae-ii]
 lambda_od = [1]
-[objectives.beta-tcvae]
-beta = [4]
-[[objectives.annealed-vae]]    # how hard the KL divergence is held to the capacity
-gamma = [10, 30, 100, 1000]
-c_max = 50
+[objectives.annealed-vae]
+gamma = 30
+c_max = [50]
+anneal_steps = 7000
+[objectives.factor-vae]
+gamma = [10]
+discriminator_width = 256
+discriminator_learning_rate = 1e-3
 
 [options]
-learning_rate = 1e-3
+learning_rate = 2e-3
 reference_size = 64
 
 [measures.summary]
@@ -87,7 +89,7 @@ SMALL = f"""\
 name = "small"
 {_DATA}seeds = 5
 steps = 15000
-net = "light"
+net = "broadcast"
 
 [objectives.beta-vae]
 beta = [1, 4, 16]
@@ -107,13 +109,14 @@ gamma = 30                            # held to the capacity by 1000, as publish
 anneal_steps = 5000                   # a third of the steps, as published
 
 [options]
-learning_rate = 1e-3                  # fewer, longer steps than the published 300 000 of 1e-4
+learning_rate = 2e-3                  # fewer, longer steps than the published 300 000 of 1e-4
 reference_size = 64                   # the reconstruction weighs as at 64x64, so published strengths mean the same
 
 [[measures.disentanglement]]          # of the mean codes all scores, on as many points as published
 metrics = [
     "beta_vae", "factor_vae", "mig", "dci", "sap", "modularity", "explicitness", "irs",
     "gaussian_total_correlation", "wasserstein_correlation", "pairwise_mutual_information", "downstream",
+    "infomec", "med",
 ]
 representations = ["mean"]
 train = 10000
@@ -124,6 +127,7 @@ metrics = ["gaussian_total_correlation", "wasserstein_correlation", "pairwise_mu
 representations = ["sampled"]
 train = 10000
 test = 5000
+[measures.factors]                    # which factors were found, apart or not
 [measures.losses]
 batches = 200
 [measures.udr]
