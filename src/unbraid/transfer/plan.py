@@ -100,7 +100,8 @@ class Plan:
     def scenario(self, cell: Cell) -> Scenario:
         """The scenario of a cell with the settings of this matrix, as a model of its bias is asked."""
         told = {**self.settings.get("all", {}), **self.settings.get(cell.scenario, {})}
-        return make(cell.scenario, **told, reading=self.recipe(cell.domain, cell.bias).reading)
+        made = self.recipe(cell.domain, cell.bias)
+        return make(cell.scenario, **told, reading=made.reading).suited(made.objective)
 
     def recipe(self, domain: str, bias: str) -> Recipe:
         return _recipe(bias, DOMAINS[domain], self.budget)
@@ -186,6 +187,8 @@ class Plan:
         made = self.recipe(domain.name, bias)
         classes = made.objective in ("abs", "ice", "firevnet", "classifier")
         if "factors" in scenario.wants and (classes or domain.tests):
+            return False
+        if "bijection" in scenario.wants and made.objective not in ("ice", "firevnet"):
             return False
         if name == "few-labels" and made.objective in ("abs", "ice", "firevnet"):
             return False

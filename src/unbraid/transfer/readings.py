@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -82,7 +83,10 @@ class Verified(ReadOff):
 
 
 class Exact(nn.Module):
-    """Minus the energies of classes; all the same where none explains the image as well as clean images are."""
+    """Minus the energies of classes and, as one class more, the least score that counts: that of no class at all.
+
+    An image that none explains as well as clean images are is of that class, which is never the true one.
+    """
 
     def __init__(self, classify: nn.Module, most: float) -> None:
         super().__init__()
@@ -90,11 +94,14 @@ class Exact(nn.Module):
 
     def forward(self, images: Tensor) -> Tensor:
         scores = self.classify(images)
-        rejected = scores.amax(1, keepdim=True) < -self.most
-        return torch.where(rejected, scores.mean(1, keepdim=True), scores)
+        return torch.cat([scores, torch.full_like(scores[:, :1], -self.most)], dim=1)
 
     def infer(self, images: Tensor) -> Any:
-        return self.classify.infer(images)  # type: ignore[operator]
+        """What each class would draw; on the way to no class an image goes to the second best."""
+        found = self.classify.infer(images)  # type: ignore[operator]
+        second = found.energy.topk(2, largest=False).indices[:, 1]
+        other = found.reconstruction[torch.arange(len(images), device=images.device), second]
+        return replace(found, reconstruction=torch.cat([found.reconstruction, other[:, None]], dim=1))
 
 
 @lru_cache(maxsize=2)  # every scenario asks for the same one
@@ -119,6 +126,7 @@ def read_off(run: Run, reading: str, factor: str = "", labels: int | None = None
             name=name,
             factor=factor if own else "",
             source=run,
+            rejects=True,
         )
     readout = fit_readout(run, factor, labels=labels)
     task = next(each.name for each in readout.tasks() if each.predicts == "classes")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
 
@@ -25,7 +25,7 @@ __all__ = ["STEP", "VALUE", "Asked", "Scenario", "get", "make", "names", "regist
 
 STEP = 0.0075
 """Seconds of one core that a step of training takes, about, of the vanilla network on 64 digits."""
-READING_VERSIONS = {"readout": 2, "verified": 3}
+READING_VERSIONS = {"readout": 2, "verified": 3, "exact": 2}
 """Raised where what is built on a run answers otherwise than before: numbers of all scenarios are then asked anew."""
 VALUE = "value"
 """The name of the number that a scenario is about; others beside it are details."""
@@ -70,7 +70,7 @@ class Scenario(Measure):
     interest: ClassVar[float] = 0.01
     """The smallest effect of interest: a point of accuracy or R2; of distances a share of the twin's."""
     wants: ClassVar[tuple[str, ...]] = ("scores",)
-    """What a model must have: scores, factors, gradients, training (a run that can be trained again)."""
+    """What a model must have: scores, factors, gradients, a bijection, training (a run that can be trained again)."""
     cost: ClassVar[float] = 0.0002
     """Seconds of one core that an image takes, about, of the vanilla network on digits."""
 
@@ -79,6 +79,10 @@ class Scenario(Measure):
 
     def reads(self) -> Mapping[str, Any]:
         return {"reading": READING_VERSIONS[self.reading]} if self.reading in READING_VERSIONS else {}
+
+    def suited(self, objective: str) -> Self:
+        """The same question as it is put to models of an objective; most ask all alike."""
+        return self
 
     @property
     def relative(self) -> bool:
@@ -121,7 +125,8 @@ class Scenario(Measure):
 
     def ask(self, subject: Subject, data: Dataset, seed: int = 0) -> Scores:
         """The numbers of a model on these data."""
-        found = dict(self.numbers(Asked(subject, data, domain_of(data), seed)))
+        objective = "" if subject.source is None else subject.source.objective.name
+        found = dict(self.suited(objective).numbers(Asked(subject, data, domain_of(data), seed)))
         if VALUE not in found:
             raise UsageError(f"scenario {self.name!r} must give a number 'value', got {', '.join(found) or 'nothing'}")
         plain = {name: score if isinstance(score, Score) else float(score) for name, score in found.items()}
@@ -131,8 +136,8 @@ class Scenario(Measure):
 _SCENARIOS: Registry[type[Scenario]] = Registry(
     "scenario",
     first=("iid", "composition", "interpolation", "extrapolation", "identity", "noise", "blur", "weather", "digital",
-           "strokes", "geometry", "gaussian-distance", "l0", "l2", "linf", "distal", "invariance", "confidence",
-           "few-labels"),
+           "strokes", "geometry", "gaussian-distance", "l0", "l2", "linf", "distal", "invariance", "metamers",
+           "confidence", "few-labels"),
 )  # fmt: skip
 Class = TypeVar("Class", bound=type[Scenario])
 

@@ -36,12 +36,15 @@ class Subject:
         factors: Callable[[np.ndarray], np.ndarray] | None = None,
         threshold: float | None = None,
         source: Run | None = None,
+        rejects: bool = False,
     ) -> None:
         self.asked, self.factor, self._factors, self.threshold = asked, factor, factors, threshold
         self._scorer = Scorer(asked, name, factor)
         self.name = self._scorer.name
         self.source = source
         """The trained run that it is or is built on; a function has none."""
+        self.rejects = rejects
+        """Whether the last of its scores is that of no class at all: what it rejects is wrong, whatever the class."""
 
     def scores(self, images: np.ndarray) -> np.ndarray:
         """Scores ``[n, classes]`` of uint8 images."""
@@ -51,6 +54,15 @@ class Subject:
     def probabilities(self, images: np.ndarray) -> np.ndarray:
         """The same, adding up to 1 for each image."""
         return confidences(self.scores(images))
+
+    def guesses(self, images: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The class of each image, one beyond the last where it is rejected, and how sure the model is of a class."""
+        chances = self.probabilities(images)
+        return chances.argmax(axis=1), chances[:, : self.classes(chances)].max(axis=1)
+
+    def classes(self, scores: np.ndarray) -> int:
+        """How many classes its scores are of."""
+        return scores.shape[1] - self.rejects
 
     @property
     def has_factors(self) -> bool:
@@ -120,10 +132,10 @@ def check_subject(subject: Subject, data: Dataset, domain: Domain) -> None:
     images = data.images(index, np.random.default_rng(0))
     scores = subject.scores(images)
     classes = len(data.classes) if not domain.factor else _size(data, domain.factor)
-    if scores.shape[1] != classes:
+    if (told := subject.classes(scores)) != classes:
         raise UsageError(
-            f"{subject.name} gives scores of {scores.shape[1]} classes, and {data.name} has {classes}: it was made for "
-            "other classes"
+            f"{subject.name} gives scores of {told} classes, and {data.name} has {classes}: it "
+            "was made for other classes"
         )
     if (scores >= 0).all() and (scores <= 1).all() and (np.abs(scores.sum(axis=1) - 1) > 1e-3).any():
         least, most = scores.sum(axis=1).min(), scores.sum(axis=1).max()

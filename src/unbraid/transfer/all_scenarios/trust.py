@@ -43,9 +43,9 @@ class Confidence(Scenario):
         sure, right = [], []
         for category in self.categories:
             for _, _, images, labels in spoiled(asked, category, self.images):
-                chances = asked.subject.probabilities(images)
-                sure.append(chances.max(axis=1))
-                right.append(chances.argmax(axis=1) == labels)
+                guesses, sureness = asked.subject.guesses(images)
+                sure.append(sureness)
+                right.append(guesses == labels)
         confidence, correct = np.concatenate(sure), np.concatenate(right)
         wrong = confidence[~correct]
         doubt = float(1 - wrong.mean()) if len(wrong) else 1.0
