@@ -20,7 +20,7 @@ from unbraid.transfer import (
     subject_of,
 )
 from unbraid.transfer import readings as readings_module
-from unbraid.transfer.all_scenarios import ignored, nothing
+from unbraid.transfer.all_scenarios import exchanged, nothing
 from unbraid.transfer.recipes import VANILLA, get
 from unbraid.transfer.subjects import check_subject
 from unbraid.transfer.work import ask_run, train_run
@@ -32,6 +32,7 @@ FEW = {
     "few-labels": {"images": 20, "steps": 2},
     "distal": {"images": 2, "steps": 2},
     "invariance": {"images": 3, "steps": 2},
+    "metamers": {"images": 3},
     **{norm: {"images": 2, "budget": "smoke"} for norm in ("l0", "l2", "linf")},
 }
 SMALL = PRESETS["small"]()
@@ -54,7 +55,7 @@ def tiny(monkeypatch):
     for name, value in {"CODES": 300, "STEPS": 5, "CLEAN": 20, "SAMPLES": 10, "PASSES": 1}.items():
         monkeypatch.setattr(readings_module, name, value)
     monkeypatch.setattr(nothing, "CLEAN", 10)
-    monkeypatch.setattr(ignored, "KNOWN", 50)
+    monkeypatch.setattr(exchanged, "KNOWN", 50)
 
 
 @pytest.mark.slow
@@ -77,7 +78,9 @@ def test_every_bias_answers_every_scenario_with_numbers_that_can_be(domain, bias
         check_subject(subject, data, DOMAINS[domain])
         for cell in own:
             scenario, value = make_scenario(cell.scenario), folder.cell(cell)["value"]
-            assert value is not None, cell
+            if value is None:  # two steps of a search reach few logits
+                assert cell.scenario == "invariance"
+                continue
             assert math.isfinite(value)
             most = CLASSES[domain] if cell.scenario == "few-labels" else scenario.ceiling(data.shape)
             assert value <= most * (1 + 1e-6), cell

@@ -53,6 +53,17 @@ def test_a_block_of_scenarios_asks_no_others_of_the_models_that_it_touches(tmp_p
 
 
 @pytest.mark.usefixtures("small")
+def test_a_scenario_that_is_new_brings_its_settings_and_one_that_is_there_keeps_its_own(tmp_path):
+    begin_matrix(tmp_path, plan(scenarios=("iid",)))
+    more = replace(plan(scenarios=("iid", "distal")), settings={**TOLD, "distal": {"images": 3}})
+    folder = begin_matrix(tmp_path, more)
+    assert folder.plan.settings == {**TOLD, "distal": {"images": 3}}
+    assert set(folder.plan.scenarios) == {"iid", "distal"}
+    with pytest.raises(UsageError, match="was begun with the settings"):
+        begin_matrix(tmp_path, replace(more, settings={**TOLD, "distal": {"images": 4}}))
+
+
+@pytest.mark.usefixtures("small")
 def test_a_scenario_that_fails_is_told_and_the_others_are_asked(tmp_path, monkeypatch):
     def broken(*_):
         raise ZeroDivisionError("out of fog")

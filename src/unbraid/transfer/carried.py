@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ from unbraid.errors import UsageError
 from unbraid.files import make_folders, write_json
 from unbraid.paths import user_path
 from unbraid.reading import check_form, parse_object, read_json, read_table, understood
-from unbraid.transfer.folder import CELL, MATRIX, MatrixFolder, begin_matrix, comparable, joined, open_matrix
+from unbraid.transfer.folder import ASKED, CELL, MATRIX, MatrixFolder, begin_matrix, comparable, joined, open_matrix
 from unbraid.transfer.plan import Plan
 from unbraid.transfer.table import bound_asked, check_bounds
 
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["bring_cells", "carry_cells"]
 
+REMEDY = "Leave the file out (--known), or give another folder (--out)"
 Records = dict[str, dict[str, Any]]
 """By the place of a file in the folder of a matrix."""
 
@@ -46,9 +46,13 @@ def bring_cells(out: str | Path, files: Sequence[str | Path], plan: Plan | None 
     if not files:
         raise UsageError("give at least one cells.parquet, as unbraid transfer report writes it")
     place = user_path(out, "folder of a matrix")
-    read = [_as_planned(plan, *_read(Path(path)), place) for path in files]
-    plans = [*([open_matrix(place).plan] if (place / MATRIX).exists() else []), *(plan for plan, _ in read)]
-    reduce(lambda one, other: joined(one, other, place), [*plans, *([] if plan is None else [plan])])
+    read = [_as_planned(plan, *_read(Path(path)), Path(path)) for path in files]
+    told = [(f"{place} was begun with", open_matrix(place).plan)] if (place / MATRIX).exists() else []
+    told += [(_measured(Path(path)), carried) for path, (carried, _) in zip(files, read, strict=True)]
+    told += [] if plan is None else [(ASKED, plan)]
+    (first, whole), *others = told
+    for said, other in others:
+        whole = joined(whole, other, (first, said), REMEDY)
     for carried, records in read:
         folder = begin_matrix(place, carried)
         for cell in carried.cells():
@@ -60,14 +64,18 @@ def bring_cells(out: str | Path, files: Sequence[str | Path], plan: Plan | None 
     return folder
 
 
-def _as_planned(plan: Plan | None, carried: Plan, records: Records, place: Path) -> tuple[Plan, Records]:
+def _as_planned(plan: Plan | None, carried: Plan, records: Records, path: Path) -> tuple[Plan, Records]:
     """A file of another budget or other settings serves a plan by what was asked in the same words, if anything was."""
     if plan is None or comparable(plan, carried):
         return carried, records
     told = ((records.get(f"cells/{cell.path}"), cell) for cell in plan.cells())
     if not any(record and record["asked"] == plan.asked(cell) for record, cell in told):
-        joined(carried, plan, place)  # which says what is different
+        joined(carried, plan, (_measured(path), ASKED), REMEDY)  # which says what is different
     return plan, records
+
+
+def _measured(path: Path) -> str:
+    return f"{path} was measured with"
 
 
 def _bounds(domain: str) -> str:

@@ -24,11 +24,20 @@ from unbraid.reading import read_json
 from unbraid.study import claim
 from unbraid.transfer.plan import Cell, Plan, RunKey
 
-__all__ = ["CELL", "MATRIX", "MatrixFolder", "begin_matrix", "comparable", "joined", "open_matrix"]
+__all__ = [
+    "ASKED",
+    "CELL",
+    "MATRIX",
+    "MatrixFolder",
+    "begin_matrix",
+    "comparable",
+    "joined",
+    "open_matrix",
+    "planned_matrix",
+]
 
 MATRIX = "matrix.json"
-COMPARED = ("budget", "settings")
-"""What plans of one folder have in common."""
+ASKED = "now is asked for"
 CELL = {"asked": str, "value": float | None, "details": dict, "seconds": float}
 
 
@@ -118,26 +127,32 @@ def begin_matrix(path: str | Path, plan: Plan) -> MatrixFolder:
         raise UsageError(f"cannot write to {folder} ({error.strerror}); choose another folder (--out)") from error
     with claim(folder / ".lock", wait=True):
         if (folder / MATRIX).exists():
-            plan = joined(open_matrix(folder).plan, plan, folder)
+            plan = joined(open_matrix(folder).plan, plan, (f"{folder} was begun with", ASKED))
         write_json(folder / MATRIX, plan.to_json())
+    return MatrixFolder(folder, plan)
+
+
+def planned_matrix(path: str | Path, plan: Plan) -> MatrixFolder:
+    """What :func:`begin_matrix` would give, without writing anything."""
+    folder = user_path(path, "folder of a matrix")
+    if (folder / MATRIX).exists():
+        plan = joined(open_matrix(folder).plan, plan, (f"{folder} was begun with", ASKED))
     return MatrixFolder(folder, plan)
 
 
 def comparable(one: Plan, other: Plan) -> bool:
     """Whether all numbers of two plans may stand in one folder."""
-    both = one.to_json(), other.to_json()
-    return all(both[0][what] == both[1][what] for what in COMPARED)
+    return not _difference(one, other)
 
 
-def joined(old: Plan, new: Plan, folder: Path) -> Plan:
-    """The plan that asks all that one of two asks; those whose numbers could not be compared are refused."""
-    for what in COMPARED:
-        before, now = (plan.to_json()[what] for plan in (old, new))
-        if before != now:
-            raise UsageError(
-                f"{folder} was begun with the {what} {before}, and now {now} is asked for: numbers could not be "
-                "compared. Give another folder (--out)"
-            )
+def joined(old: Plan, new: Plan, said: tuple[str, str], remedy: str = "Give another folder (--out)") -> Plan:
+    """The plan that asks all that one of two asks; those whose numbers could not be compared are refused.
+
+    ``said`` are the words of the message about where each comes from.
+    """
+    if difference := _difference(old, new):
+        what, before, now = difference
+        raise UsageError(f"{said[0]} the {what} {before}, and {said[1]} {now}: numbers could not be compared. {remedy}")
     lists = {
         key: tuple(dict.fromkeys((*getattr(old, key), *getattr(new, key))))
         for key in ("domains", "biases", "scenarios", "seeds")
@@ -149,7 +164,19 @@ def joined(old: Plan, new: Plan, folder: Path) -> Plan:
     unsplit = tuple(bias for bias in lists["biases"] if not (_split(old, bias) or _split(new, bias)))
     kept = {domain: names for domain, names in absent.items() if names}
     only = {**old.only, **new.only}
-    return Plan(old.name, **lists, budget=old.budget, settings=old.settings, only=only, absent=kept, unsplit=unsplit)
+    source = {"all": old, **dict.fromkeys(new.scenarios, new), **dict.fromkeys(old.scenarios, old)}
+    settings = {name: plan.settings[name] for name, plan in source.items() if name in plan.settings}
+    return Plan(old.name, **lists, budget=old.budget, settings=settings, only=only, absent=kept, unsplit=unsplit)
+
+
+def _difference(old: Plan, new: Plan) -> tuple[str, Any, Any] | None:
+    """What keeps numbers of two plans from being compared; scenarios that only one of them asks do not."""
+    before, now = old.to_json(), new.to_json()
+    if before["budget"] != now["budget"]:
+        return "budget", before["budget"], now["budget"]
+    shared = ("all", *(name for name in old.scenarios if name in new.scenarios))
+    told = [{name: found["settings"].get(name, {}) for name in shared} for found in (before, now)]
+    return None if told[0] == told[1] else ("settings", told[0], told[1])
 
 
 def _there(plan: Plan, domain: str, bias: str) -> bool:

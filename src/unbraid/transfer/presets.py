@@ -53,6 +53,7 @@ def _small() -> Plan:
     settings["few-labels"]["steps"] = 200
     settings["distal"] = {"images": 20, "steps": 50}
     settings["invariance"] = {"images": 20, "steps": 100}
+    settings["metamers"] = {"images": 20}
     budget = Budget(steps=1500, warmup=0.6, rate=2e-3, encoder_rate=1e-3, drop=0.7)
     budget = replace(budget, drawing=4.0, anneal=0.05, search=200, iterations=5)
     budget = replace(budget, encoding=4.0, latents=20, autoencoder="broadcast", weighed=True)

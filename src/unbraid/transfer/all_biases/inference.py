@@ -28,7 +28,7 @@ def abs_exact(recipe: Recipe) -> Recipe:
     return replace(_drawing(recipe), reading="exact")
 
 
-@register("ice", kind="loss", own=("invariance",), cost=5.0, asking=5.0, twin="bijection")
+@register("ice", kind="loss", own=("metamers",), cost=5.0, asking=5.0, twin="bijection")
 def ice(recipe: Recipe) -> Recipe:
     """Independence cross-entropy: a bijection keeps the class out of what it ignores (Jacobsen et al., 2019)."""
     return _bijective(recipe, "ice")
