@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from unbraid.data import Dataset, load, parse
 from unbraid.errors import UsageError, unknown_name
@@ -39,6 +41,8 @@ class Domain:
     """Time that training and asking take, in units of that on digits of 28x28."""
     reference_size: int = 64
     """Where a budget weighs reconstructions, they do as on images of this size, so that codes hold classes."""
+    usual: str = ""
+    """The source of its images (``source`` of the data set) where all files are at hand, if there is a choice."""
     held: Dataset | None = field(default=None, compare=False, hash=False)
     """Own data that live in memory."""
 
@@ -49,6 +53,12 @@ class Domain:
 
     def load(self) -> Dataset:
         return load(self.name) if self.held is None else self.held
+
+    @property
+    def source(self) -> str:
+        """What its images are made from, if not from what is usual: numbers on them are others. Empty if they are."""
+        found = _source(self.name, os.environ.get("UNBRAID_DATA", "")) if self.usual else ""
+        return "" if found == self.usual else found
 
     def data(self, training: str = RANDOM, side: str = "train") -> str:
         """The name of the data that models are trained on, or asked on (``side="test"``)."""
@@ -64,7 +74,12 @@ class Domain:
 
 DOMAINS = {
     "affine-digits": Domain(
-        "affine-digits", suite="mnist-c", bounds=DIGITS, fresh="affine-digits:glyphs=test", reference_size=128
+        "affine-digits",
+        suite="mnist-c",
+        bounds=DIGITS,
+        fresh="affine-digits:glyphs=test",
+        reference_size=128,
+        usual="mnist",
     ),
     "rooms3d-32": Domain("rooms3d-32", factor="shape", cost=1.4),
     "sprites32": Domain("sprites32", factor="shape", cost=1.3),
@@ -72,6 +87,11 @@ DOMAINS = {
     "fashion-mnist": Domain("fashion-mnist", suite="mnist-c", tests="fashion-mnist:split=test"),
 }
 """Ready to use; an own data set becomes one with what it has."""
+
+
+@lru_cache(maxsize=8)  # a plan asks for every cell; the place of files is a part of the question
+def _source(name: str, _: str) -> str:
+    return str(getattr(load(name), "source", ""))
 
 
 def domain_of(data: str | Dataset) -> Domain:

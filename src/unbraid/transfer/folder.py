@@ -23,6 +23,7 @@ from unbraid.paths import quoted, user_path
 from unbraid.reading import read_json
 from unbraid.study import claim
 from unbraid.transfer.plan import Cell, Plan, RunKey
+from unbraid.transfer.trained import RUN_FORM, difference
 
 __all__ = [
     "ASKED",
@@ -51,8 +52,32 @@ class MatrixFolder:
         return self.path / "runs" / key.path
 
     def trained(self, key: RunKey) -> bool:
-        record = self.run(key) / "run.json"
-        return record.exists() and read_json(record, {"status": str})["status"] == "finished"
+        """Whether a run is there, finished, and by the recipe of today."""
+        record = self._record(key)
+        return record is not None and record["status"] == "finished" and not self._otherwise(key, record)
+
+    def check_run(self, *keys: RunKey) -> None:
+        """Refuse runs that another recipe trained: their numbers would be taken for those of today's."""
+        found = {self.run(key): self._record(key) for key in keys}
+        told = {
+            self.run(key): why
+            for key in keys
+            if (record := found[self.run(key)]) is not None and (why := self._otherwise(key, record))
+        }
+        if told:
+            (path, why), others = next(iter(told.items())), len(told) - 1
+            more = f", and {others} more of {len(keys)} are by other recipes" if others else ""
+            raise UsageError(
+                f"{path} was trained with {why}{more}: numbers of it would be taken for those of today's recipe. Move "
+                f"{'these folders' if others else 'this folder'} away to train anew, or give another folder (--out)"
+            )
+
+    def _record(self, key: RunKey) -> dict[str, Any] | None:
+        path = self.run(key) / "run.json"
+        return read_json(path, RUN_FORM) if path.exists() else None
+
+    def _otherwise(self, key: RunKey, record: dict[str, Any]) -> str:
+        return difference(record, self.plan.recipe(key.domain, key.recipe), key.training, key.seed)
 
     def cell(self, cell: Cell) -> dict[str, Any] | None:
         """What was measured: value, details, seconds; ``None`` if nothing was, or by another plan."""

@@ -178,6 +178,8 @@ class Plan:
         about = [settings_of(scenario), scenario.version, self.recipe(cell.domain, cell.bias).trained()]
         if found := scenario.reads():
             about.append(found)
+        if source := DOMAINS[cell.domain].source:
+            about.append({"source": source})
         return hashlib.sha256(json.dumps(about, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
     def _applies(self, domain: Domain, bias: str, name: str) -> bool:

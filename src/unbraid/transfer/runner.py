@@ -52,6 +52,7 @@ def run_matrix(
         if retry_failed:
             folder.forgive(plan.run_key(cell))
             folder.forgive(cell)
+    folder.check_run(*cells)
     with engine or ProcessEngine() as pool:
         _Runner(folder, pool, cells, tuple(plugins)).run(progress)
     return folder

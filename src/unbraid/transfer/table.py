@@ -98,7 +98,9 @@ def bounds_of(folder: MatrixFolder, domain: str) -> dict[str, float]:
 
 def bound_asked(plan: Plan, domain: str) -> str:
     """A hash of all that decides the bounds of a domain, by seed."""
-    about = [IMAGES, plan.recipe(domain, VANILLA).trained()]
+    about: list[Any] = [IMAGES, plan.recipe(domain, VANILLA).trained()]
+    if source := DOMAINS[domain].source:
+        about.append({"source": source})
     return hashlib.sha256(json.dumps(about, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 

@@ -12,13 +12,13 @@ from typing import Any, Literal
 from unbraid import objectives
 from unbraid.data import Dataset, load
 from unbraid.evaluation import Measured, measure
-from unbraid.options import Named
 from unbraid.transfer.domains import DOMAINS, RANDOM
 from unbraid.transfer.folder import MatrixFolder, open_matrix
 from unbraid.transfer.plan import Cell, RunKey
 from unbraid.transfer.recipes import Recipe, recipe
 from unbraid.transfer.shared import sharing
 from unbraid.transfer.subjects import subject_of
+from unbraid.transfer.trained import batch_of
 
 __all__ = ["ask_run", "train_recipe", "train_run"]
 
@@ -31,6 +31,7 @@ def train_run(folder: str, key: dict[str, Any]) -> Result:
     with matrix.claim(asked) as held:
         if not held:
             return "busy"
+        matrix.check_run(asked)
         if matrix.trained(asked):
             return "done"
         made = recipe(asked.recipe, DOMAINS[asked.domain], matrix.plan.budget)
@@ -51,6 +52,7 @@ def ask_run(folder: str, key: dict[str, Any], cells: Sequence[dict[str, Any]]) -
     with matrix.claim(asked) as held, sharing(matrix.path / "images"):
         if not held:
             return "busy"
+        matrix.check_run(asked)
         run = open_run(matrix.run(asked))  # once, so that what is built on it is, too
         for cell in (Cell(**one) for one in cells):
             if matrix.cell(cell) is not None:
@@ -94,7 +96,7 @@ def train_recipe(made: Recipe, data: str, out: Any, seed: int, start: Any = None
         out=out,
         steps=about["steps"],
         seed=seed,
-        batch_size=_batch(objective, about["batch_size"], loaded, made.domain.factor),
+        batch_size=batch_of(objective, about["batch_size"], loaded, made.domain.factor),
         progress="none",
         start=start,
         parts=parts,
@@ -110,17 +112,6 @@ def _start(matrix: MatrixFolder, key: RunKey, made: Recipe) -> tuple[Any, tuple[
     before = recipe("vanilla", DOMAINS[made.start], matrix.plan.budget)
     train_recipe(before, before.domain.data(RANDOM), out, key.seed)
     return out, ("trunk",)
-
-
-def _batch(objective: Any, images: int, data: Dataset, factor: str) -> int:
-    """As many images for everybody: a pair is two, and a stream by class counts those of each class."""
-    stream = Named.read(objective.needs).name
-    if stream in ("pairs", "sequences"):
-        return max(1, images // 2)
-    if stream == "by-class":
-        classes = (data.factor_sizes or ())[data.factor_names.index(factor)] if factor else len(data.classes)
-        return max(1, images // classes)
-    return images
 
 
 @lru_cache(maxsize=8)
