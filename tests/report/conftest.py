@@ -42,9 +42,20 @@ def browser():
 def _visiting(browser) -> Iterator[Callable]:
     contexts, faults, asked = [], [], []
 
-    def open_page(url: str, *, width: int = 1280, height: int = 800, dark: bool = False, broken: bool = False):
+    def open_page(
+        url: str,
+        *,
+        width: int = 1280,
+        height: int = 800,
+        dark: bool = False,
+        broken: bool = False,
+        touch: bool = False,
+    ):
         context = browser.new_context(
-            viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light"
+            viewport={"width": width, "height": height},
+            color_scheme="dark" if dark else "light",
+            has_touch=touch,
+            reduced_motion="reduce" if touch else "no-preference",
         )
         contexts.append(context)
         context.set_default_timeout(60_000)
@@ -69,7 +80,8 @@ def _visiting(browser) -> Iterator[Callable]:
 def visit(browser) -> Iterator[Callable]:
     """Open an address and wait until it is ready; at the end, nothing may have gone wrong or left this machine.
 
-    ``visit(url, width=390, dark=True)`` gives a Playwright page; one that is ``broken`` may say so on the console.
+    ``visit(url, width=390, dark=True)`` gives a Playwright page; one that is ``broken`` may say so on the console, one
+    to ``touch`` can be tapped.
     """
     with _visiting(browser) as open_page:
         yield open_page

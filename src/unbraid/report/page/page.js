@@ -2,13 +2,17 @@
 (() => {
   const all = (query, within = document) => [...within.querySelectorAll(query)];
   const tip = document.querySelector(".tip");
-  const say = (text, x, y) => {
+  const place = (x, y, below) => {
+    const box = tip.getBoundingClientRect();
+    const above = y - box.height - 12;
+    tip.style.left = Math.max(4, Math.min(x + 14, innerWidth - box.width - 4)) + "px";
+    tip.style.top = (above >= 4 ? above : Math.max(4, Math.min(below + 8, innerHeight - box.height - 4))) + "px";
+  };
+  const say = (text, x, y, below = y + 12) => {
     tip.textContent = text;
     tip.hidden = !text;
-    if (!text) return;
-    const box = tip.getBoundingClientRect();
-    tip.style.left = Math.max(4, Math.min(x + 14, innerWidth - box.width - 4)) + "px";
-    tip.style.top = Math.max(4, y - box.height - 12) + "px";
+    tip.classList.remove("held");
+    if (text) place(x, y, below);
   };
 
   // Light or dark: the system decides until the reader does.
@@ -27,14 +31,66 @@
     try { localStorage.setItem("unbraid-theme", document.documentElement.dataset.theme); } catch { /* as above */ }
   });
 
-  // Cells that have more to say: pointed at, tapped or reached by keyboard.
+  // Cells that have more to say: pointed at, tapped or reached by keyboard. Of a cell that is a link, the first tap
+  // says it and offers the way, the second follows; a mouse and the keyboard need one press.
+  let told = null, finger = false;
+  const hush = () => { told = null; say(""); };
+  const tell = (cell) => {
+    const box = cell.getBoundingClientRect();
+    const link = finger && cell.querySelector("a[href]");
+    told = cell;
+    say(cell.dataset.tip, box.left, box.top, box.bottom);
+    if (!link) return;
+    const way = Object.assign(document.createElement("a"), { href: link.hash, textContent: "Open the card" });
+    tip.append(way);
+    tip.classList.add("held");
+    place(box.left, box.top, box.bottom);
+  };
+  document.addEventListener("pointerdown", (event) => {
+    finger = event.pointerType === "touch";
+    if (told && !tip.contains(event.target) && !told.contains(event.target)) hush();
+  }, true);
+  document.addEventListener("keydown", (event) => {
+    finger = false;
+    if (event.key === "Escape" && told) hush();
+  }, true);
+  tip.addEventListener("click", (event) => { if (event.target.closest("a")) setTimeout(hush); });
   for (const cell of all("[data-tip]")) {
-    const show = () => { const box = cell.getBoundingClientRect(); say(cell.dataset.tip, box.left, box.top); };
-    cell.addEventListener("pointerenter", show);
-    cell.addEventListener("focusin", show);
-    cell.addEventListener("pointerleave", () => say(""));
-    cell.addEventListener("focusout", () => say(""));
+    let before = null;
+    cell.addEventListener("pointerenter", (event) => { if (event.pointerType !== "touch") tell(cell); });
+    cell.addEventListener("pointerdown", () => { before = told; });
+    cell.addEventListener("focusin", () => tell(cell));
+    cell.addEventListener("pointerleave", (event) => { if (event.pointerType !== "touch") hush(); });
+    cell.addEventListener("focusout", (event) => { if (!tip.contains(event.relatedTarget) && told === cell) hush(); });
+    cell.addEventListener("click", (event) => {
+      if (!finger) return;
+      if (before === cell) { hush(); return; }
+      event.preventDefault();
+      tell(cell);
+    });
   }
+  const follow = () => {
+    if (!told) return;
+    const box = told.getBoundingClientRect();
+    if (box.bottom < 0 || box.top > innerHeight) hush();
+    else place(box.left, box.top, box.bottom);
+  };
+  addEventListener("scroll", follow, { capture: true, passive: true });
+
+  // Cards are closed until a link leads to them, or they are printed.
+  const reveal = (hash) => {
+    const card = hash.length > 1 && document.getElementById(decodeURIComponent(hash.slice(1)));
+    if (card instanceof HTMLDetailsElement) card.open = true;
+    return card;
+  };
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest && event.target.closest('a[href^="#"]');
+    if (link && !event.defaultPrevented) reveal(link.hash);
+  });
+  addEventListener("hashchange", () => reveal(location.hash));
+  const start = reveal(location.hash);
+  if (start instanceof HTMLDetailsElement) start.scrollIntoView();
+  addEventListener("beforeprint", () => all(".card").forEach((card) => { card.open = true; }));
 
   // Commands to copy; where the clipboard is refused, the text is selected for the reader.
   for (const button of all(".copy")) {

@@ -24,15 +24,17 @@ def heat_table(
     digits: int = 2,
     faded: Sequence[bool] | None = None,
     marked: np.ndarray | None = None,
+    upright: bool = False,
 ) -> Html:
     """A matrix with a shade per cell; ``low`` below zero makes it go both ways, ``faded`` rows hardly count.
 
-    ``marked`` cells get a frame, which is said to those who cannot see it.
+    ``marked`` cells get a frame, which is said to those who cannot see it. Heads that stand ``upright`` keep columns
+    narrow.
     """
     matrix = np.asarray(values, dtype=float)
     finite = matrix[np.isfinite(matrix)]
     top = high if high is not None else (float(finite.max()) if len(finite) else 1.0)
-    head = tag("tr", tag("td"), [tag("th", words(name), scope="col") for name in columns])
+    head = tag("tr", tag("td"), [_head(name, upright) for name in columns])
     body = []
     for i, name in enumerate(rows):
         cells = [
@@ -45,7 +47,13 @@ def heat_table(
             for j, value in enumerate(matrix[i])
         ]
         body.append(tag("tr", tag("th", name, scope="row"), cells, class_="dead" if faded and faded[i] else None))
-    table = tag("table", tag("caption", title), tag("thead", head), tag("tbody", body), class_="heat")
+    table = tag(
+        "table",
+        tag("caption", title),
+        tag("thead", head),
+        tag("tbody", body),
+        class_=f"heat{' upright' if upright else ''}",
+    )
     return scroll(table, title)
 
 
@@ -61,7 +69,8 @@ def data_table(
 ) -> Html:
     """Rows of text and numbers; numbers stand right and sort by value. A cell may be ``(markup, key to sort by)``.
 
-    Cells are one line each, unless they are ``sentences``.
+    Cells are one line each, unless they are ``sentences``; these stand below each other where the screen is narrow and
+    rows cannot be sorted.
     """
     numeric = [all(_is_number(_key(row[j])) for row in rows) for j in range(len(columns))]
     head = [
@@ -74,7 +83,8 @@ def data_table(
         )
         for j, name in enumerate(columns)
     ]
-    body = [tag("tr", [_cell(value, right, digits) for value, right in zip(row, numeric, strict=True)]) for row in rows]
+    labels = [name if sentences and not sortable else None for name in columns]
+    body = [tag("tr", [_cell(*one, digits) for one in zip(row, numeric, labels, strict=True)]) for row in rows]
     table = tag(
         "table",
         tag("caption", title, class_="unseen"),
@@ -95,6 +105,10 @@ def data_table(
     return tag("div", box, count, scroll(table, title, long=True))
 
 
+def _head(name: str, upright: bool) -> Html:
+    return tag("th", tag("span", words(name)) if upright else words(name), scope="col")
+
+
 def _fixed(value: float, digits: int) -> str:
     """A number with so many digits after the point; what rounds to zero has no sign."""
     return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")
@@ -108,7 +122,7 @@ def _is_number(value: object) -> bool:
     return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
 
 
-def _cell(value: object, right: bool, digits: int) -> Html:
+def _cell(value: object, right: bool, label: str | None, digits: int) -> Html:
     shown, key = value if isinstance(value, tuple) else (value, value)
     if isinstance(shown, bool):
         text: object = "yes" if shown else "no"
@@ -119,7 +133,7 @@ def _cell(value: object, right: bool, digits: int) -> Html:
     else:
         text = number(None if shown is None else without_dust(shown), digits)
     sort = f"{key!r}" if isinstance(key, int | float) and key == key else ("" if key is None or right else str(key))
-    return tag("td", text, class_="num" if right else None, data_key=sort)
+    return tag("td", text, class_="num" if right else None, data_key=sort, data_label=label)
 
 
 def scroll(table: Html, title: str, *, long: bool = False) -> Html:

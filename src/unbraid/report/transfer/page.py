@@ -10,13 +10,14 @@ import numpy as np
 
 from unbraid.errors import UsageError
 from unbraid.files import make_folders, save_table, write_json, write_text
-from unbraid.report.page.markup import Html, Section, command, figure, note, section, slug, tag
-from unbraid.report.page.palette import shade
+from unbraid.report.page.markup import Html, Section, command, figure, note, section, tag
 from unbraid.report.page.shell import page
-from unbraid.report.page.tables import data_table, heat_table, scroll
+from unbraid.report.page.tables import data_table, heat_table
+from unbraid.report.transfer.heat import heat_map, key
 from unbraid.report.transfer.markdown import matrix_markdown
+from unbraid.report.transfer.model_cards import cards
 from unbraid.report.transfer.picture import draw_matrix
-from unbraid.report.transfer.shown import REACH, in_words, shown, signed
+from unbraid.report.transfer.shown import with_titles
 from unbraid.transfer import (
     Matrix,
     MatrixFolder,
@@ -26,7 +27,6 @@ from unbraid.transfer import (
     judge_published,
     matrix,
     own_scenarios,
-    twin_of,
 )
 
 if TYPE_CHECKING:
@@ -35,10 +35,11 @@ if TYPE_CHECKING:
 __all__ = ["matrix_page", "write_matrices"]
 
 HEAT = (
-    "Every cell is the mean difference to the vanilla twin over seeds, in points of accuracy, R² or shares, or in "
-    "percent of the twin's distance: blue is better, orange is worse. Bold is decided: beyond two standard errors and "
-    "beyond what is of interest (a point; 5 % of a distance). Framed cells are the scenarios that a bias was made for. "
-    "Point at a cell for its numbers, press it for the model's card."
+    "Every cell is the mean difference to the vanilla twin over seeds: in points of accuracy, R² or shares; of "
+    "distances (smallest change, invariance) in percent of the twin's. Better or worse is what lies beyond two standard "
+    "errors and beyond what is of interest (a point; 5 % of a distance). The row of vanilla has its own numbers, in "
+    "percent or as distances. Point at a cell or tap it for its numbers, press it for the card; a verdict says its "
+    "reasons."
 )
 TOGETHER = (
     "Orthogonal: each keeps what it buys alone. Symbiotic: together more than the sum of both somewhere. Exclusive: "
@@ -66,26 +67,30 @@ def matrix_page(
         if not one.effects:
             continue
         tail = f" on {one.domain}" if len(matrices) > 1 else ""
-        parts.append(section(f"What each bias buys{tail}", figure(HEAT, heat_map(one)), short=f"Matrix{tail}"))
+        parts.append(section(f"What each bias buys{tail}", figure(HEAT, key(), heat_map(one)), short=f"Matrix{tail}"))
         parts.append(section(f"Verdicts{tail}", verdict_table(one)))
         if one.combinations:
-            told = [[*pair, found.word, found.sentence] for pair, found in one.combinations.items()]
+            told = [[*pair, found.word, with_titles(found.sentence)] for pair, found in one.combinations.items()]
             columns = ["first", "second", "together", "why"]
             table = data_table(columns, told, "Combinations", sortable=False, sentences=True)
             parts.append(section(f"Two at once{tail}", figure(TOGETHER, table), short=f"Combinations{tail}"))
-        judged = [[each.published, each.rule, each.verdict.sentence, each.verdict.word]
+        judged = [[each.published, each.verdict.word, with_titles(each.verdict.sentence), with_titles(each.rule)]
                   for each in judge_published(one, cells)]  # fmt: skip
-        columns = ["published", "counts as seen if", "measured here", "verdict"]
+        columns = ["published", "verdict", "measured here", "counts as seen if"]
         beside = data_table(columns, judged, "Published outcomes", sortable=False, sentences=True)
         parts.append(section(f"Beside what was published{tail}", figure(BESIDE, beside), short=f"Published{tail}"))
         parts += _agreement(one, tail)
-        parts.append(section(f"Cards{tail}", [_card(one, bias) for bias in one.values], short=f"Cards{tail}"))
+        parts.append(section(f"Cards{tail}", cards(one, cells), short=f"Cards{tail}"))
     seeds = {seed for one in matrices for _, seed in one.models()[0]}
     numbers = [
         ("domains", str(len(matrices)), ", ".join(one.domain for one in matrices)),
         ("biases", str(len({bias for one in matrices for bias in one.biases})), "against their vanilla twins"),
-        ("scenarios", str(len({name for one in matrices for name in one.scenarios})), ""),
-        ("seeds", str(len(seeds)), ""),
+        (
+            "scenarios",
+            str(len({name for one in matrices for name in one.scenarios})),
+            "ways of leaving the training domain",
+        ),
+        ("seeds", str(len(seeds)), ", ".join(map(str, sorted(seeds)))),
     ]
     tiles = [tag("li", tag("span", what), tag("b", value), tag("small", extra)) for what, value, extra in numbers]
     lead = [tag("ul", tiles, class_="tiles")]
@@ -96,39 +101,18 @@ def matrix_page(
     return page(title, f"every bias against every way of leaving it: {name}", lead, [*parts, again], made_by)
 
 
-def heat_map(found: Matrix) -> Html:
-    """Biases by scenarios, the verdict at the row's end."""
-    columns = [one for one in found.scenarios if any(one in row for row in found.effects.values())]
-    heads = [tag("th", get_scenario(one).title, scope="col") for one in columns]
-    head = tag("tr", tag("td"), heads, tag("th", "verdict", scope="col", class_="verdict"))
-    body = []
-    for bias, row in found.effects.items():
-        own, cells = own_scenarios(bias), []
-        for one in columns:
-            effect = row.get(one)
-            mean, _ = shown(effect)
-            if effect is None:
-                cells.append(tag("td", class_="hx"))
-                continue
-            text = signed(mean)
-            decided = effect.word in ("better", "worse")
-            inside = tag("a", tag("b", text) if decided else text, href=f"#{_anchor(found, bias)}", class_="cell")
-            framed = tag("span", " (own)", class_="unseen") if one in own else None
-            kind = shade(mean, -REACH, REACH) + (" marked" if one in own else "")
-            cells.append(tag("td", inside, framed, class_=kind, data_tip=in_words(bias, twin_of(bias), effect)))
-        told = found.verdicts[bias]
-        word = tag("td", tag("b", told.word), data_tip=told.sentence, class_="verdict")
-        body.append(tag("tr", tag("th", bias, scope="row"), cells, word))
-    title = f"Differences to the vanilla twin on {found.domain}"
-    return scroll(tag("table", tag("caption", title), tag("thead", head), tag("tbody", body), class_="heat"), title)
-
-
 def verdict_table(found: Matrix) -> Html:
     rows = [
-        [bias, ", ".join(own_scenarios(bias)) or "none", told.word, told.sentence, _survivors(found, bias)]
+        [
+            bias,
+            told.word,
+            with_titles(told.sentence),
+            with_titles(", ".join(own_scenarios(bias))) or "nothing named",
+            _survivors(found, bias),
+        ]
         for bias, told in found.verdicts.items()
     ]
-    columns = ["bias", "made for", "verdict", "why", "after Holm"]
+    columns = ["bias", "verdict", "why", "made for", "survives Holm"]
     return data_table(columns, rows, "Verdicts", sortable=False, sentences=True)
 
 
@@ -161,35 +145,17 @@ def _agreement(found: Matrix, tail: str) -> list[Section]:
     parts = []
     off = ~np.eye(len(columns), dtype=bool)
     if np.isfinite(whole[off]).any():
-        parts.append(figure(OVER_ALL, heat_table(whole, columns, columns, "Over all models", low=-1, high=1)))
+        parts.append(
+            figure(OVER_ALL, heat_table(whole, columns, columns, "Over all models", low=-1, high=1, upright=True))
+        )
     if np.isfinite(within[off]).any():
         about = f"{OVER_SEEDS} At most {int(counts.max())} biases have seeds enough."
-        parts.append(figure(about, heat_table(within, columns, columns, "Over seeds of one bias", low=-1, high=1)))
+        parts.append(
+            figure(about, heat_table(within, columns, columns, "Over seeds of one bias", low=-1, high=1, upright=True))
+        )
     return [section(f"Do scenarios agree?{tail}", parts, short=f"Agreement{tail}")] if parts else []
 
 
-def _card(found: Matrix, bias: str) -> Html:
-    """The numbers of a bias's models, beside its twin's."""
-    twin = found.values.get(twin_of(bias), {}) if bias != "vanilla" else {}
-    rows = []
-    for one in found.scenarios:
-        by_seed = found.values[bias].get(one)
-        if by_seed:
-            beside = twin.get(one)
-            each = ", ".join(f"{seed}: {value:.3g}" for seed, value in sorted(by_seed.items()))
-            mean = float(np.mean(list(by_seed.values())))
-            other = None if not beside else float(np.mean(list(beside.values())))
-            rows.append([get_scenario(one).title, mean, other, get_scenario(one).unit, each])
-    columns = ["scenario", "mean", "twin", "unit", "by seed"]
-    return tag(
-        "div", tag("h3", bias), data_table(columns, rows, f"Card of {bias}", sortable=False), id=_anchor(found, bias)
-    )
-
-
-def _anchor(found: Matrix, bias: str) -> str:
-    return f"card-{slug(found.domain)}-{slug(bias)}"
-
-
 def _survivors(found: Matrix, bias: str) -> str:
-    kept = [get_scenario(one.scenario).title for one in found.effects[bias].values() if one.survives]
-    return ", ".join(kept) or "none"
+    kept = [one.scenario for one in found.effects[bias].values() if one.survives]
+    return with_titles(", ".join(kept)) or "none"
