@@ -11,6 +11,7 @@ from unbraid.transfer import (
     Plan,
     begin_matrix,
     expected_hours,
+    make_scenario,
     matrix,
     open_matrix,
     own_scenarios,
@@ -18,6 +19,7 @@ from unbraid.transfer import (
     run_matrix,
     with_twins,
 )
+from unbraid.transfer.scenario import READOUT
 
 TOLD = {"all": {"images": 50}}
 
@@ -148,6 +150,24 @@ def test_the_small_matrix_holds_what_it_should_and_can_be_afforded():
     assert together | {"slow-vae+verified", "gaussian-noise+linf-training"} <= set(made.biases)
     keys = list(dict.fromkeys(made.run_key(cell) for cell in made.cells()))
     assert 2 < made.hours(keys, made.cells()) < 8
+
+
+def test_each_run_of_an_encoder_is_read_off_once_however_many_ask_it(tmp_path):
+    made = preset("small", domains=("affine-digits",), biases=("slow-vae+verified",), seeds=(0,), scenarios=("iid",))
+    cells = [cell for cell in made.cells() if cell.bias != "vanilla"]
+    keys = {made.run_key(cell) for cell in cells}
+    assert (len(cells), len(keys)) == (2, 1)
+    assert made.hours([], cells) == pytest.approx(made.hours([], cells, keys) + READOUT / 3600)
+    folder = begin_matrix(tmp_path, made)
+    before = expected_hours(folder)
+    (key,) = keys
+    place = folder.run(key) / "readouts" / "class-0"
+    place.mkdir(parents=True)
+    (place / "run.json").write_text("{}")
+    assert expected_hours(folder) == pytest.approx(before - READOUT / 3600)
+    # Few labels are read off again, by a read-out of their own.
+    few = make_scenario("few-labels", reading="readout", images=1)
+    assert few.seconds() > READOUT
 
 
 def test_a_budget_sets_the_pace_of_classifiers_and_encoders():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -13,7 +13,7 @@ from unbraid.errors import UsageError, unknown_name
 from unbraid.reading import check_form
 from unbraid.transfer.domains import DOMAINS, RANDOM, Domain
 from unbraid.transfer.recipes import Budget, Recipe, asking_of, canonical, cost_of, recipe, twin_of
-from unbraid.transfer.scenario import STEP, Scenario, get, make
+from unbraid.transfer.scenario import READOUT, STEP, Scenario, get, make
 
 __all__ = ["Cell", "Plan", "RunKey", "with_twins"]
 
@@ -143,9 +143,11 @@ class Plan:
         twin = twin_of(bias)
         return twin if bias == f"{twin}+verified" else bias
 
-    def hours(self, keys: Sequence[RunKey], cells: Sequence[Cell]) -> float:
-        """Expected hours of one core for these trainings and these cells."""
+    def hours(self, keys: Sequence[RunKey], cells: Sequence[Cell], fitted: Collection[RunKey] = ()) -> float:
+        """Expected hours of one core for these trainings and these cells, of runs whose read-outs are not ``fitted``."""
         training = sum(RUN + self.recipe(key.domain, key.recipe).steps * self._step(key) for key in keys)
+        read = {self.run_key(cell) for cell in cells if self.recipe(cell.domain, cell.bias).encodes}
+        training += sum(READOUT * DOMAINS[key.domain].cost for key in read.difference(fitted))
         return (training + sum(self._seconds(cell) for cell in cells)) / 3600
 
     def _step(self, key: RunKey) -> float:

@@ -20,11 +20,15 @@ __all__ = ["expected_hours", "run_matrix"]
 POLL = 0.5
 
 
-def expected_hours(folder: MatrixFolder, plan: Plan | None = None) -> float:
-    """Hours of one core that what is missing, of all or of a plan that is part of it, will take, about."""
-    cells = folder.missing(plan)
+def expected_hours(folder: MatrixFolder, plan: Plan | None = None, known: MatrixFolder | None = None) -> float:
+    """Hours of one core that what is missing, of all or of a plan that is part of it, will take, about.
+
+    Cells that another folder holds, which are taken over from there, are none of it.
+    """
+    cells = [cell for cell in folder.missing(plan) if known is None or known.cell(cell) is None]
     keys = {folder.plan.run_key(cell) for cell in cells}
-    return folder.plan.hours([key for key in keys if not folder.trained(key)], cells)
+    fitted = [key for key in keys if any(folder.run(key).glob("readouts/*/run.json"))]
+    return folder.plan.hours([key for key in keys if not folder.trained(key)], cells, fitted)
 
 
 def run_matrix(

@@ -21,10 +21,12 @@ if TYPE_CHECKING:
     from unbraid.data import Dataset
     from unbraid.training import Run
 
-__all__ = ["STEP", "VALUE", "Asked", "Scenario", "get", "make", "names", "register"]
+__all__ = ["READOUT", "STEP", "VALUE", "Asked", "Scenario", "get", "make", "names", "register"]
 
 STEP = 0.0075
 """Seconds of one core that a step of training takes, about, of the vanilla network on 64 digits."""
+READOUT = 15.0
+"""The same of one read-out of codes, which every run of an encoder has, and another one where labels are few."""
 READING_VERSIONS = {"readout": 2, "verified": 3, "exact": 2}
 """Raised where what is built on a run answers otherwise than before: numbers of all scenarios are then asked anew."""
 VALUE = "value"

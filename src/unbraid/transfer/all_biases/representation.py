@@ -10,25 +10,25 @@ __all__ = ["ada_gvae", "beta_vae", "pcl", "slow_vae", "verified"]
 OWN = ("composition", "interpolation", "extrapolation", "few-labels")
 
 
-@register("beta-vae", kind="representation", own=OWN, cost=2.0, asking=2.0)
+@register("beta-vae", kind="representation", own=OWN, cost=1.2, asking=2.0)
 def beta_vae(recipe: Recipe) -> Recipe:
     """Codes of a beta-VAE, with a read-out (Higgins et al., 2017)."""
     return _encoded(recipe, "beta-vae", beta=4.0)
 
 
-@register("ada-gvae", kind="representation", own=OWN, cost=2.0, asking=2.0)
+@register("ada-gvae", kind="representation", own=OWN, cost=1.5, asking=2.0)
 def ada_gvae(recipe: Recipe) -> Recipe:
     """Codes of an Ada-GVAE, trained on pairs of images that share factors, with a read-out (Locatello et al., 2020)."""
     return _encoded(recipe, "ada-gvae", pairs="protocol=loc")
 
 
-@register("slow-vae", kind="representation", own=OWN, cost=3.0, asking=2.0)
+@register("slow-vae", kind="representation", own=OWN, cost=1.6, asking=2.0)
 def slow_vae(recipe: Recipe) -> Recipe:
     """Codes of a SlowVAE, trained on pairs of images that follow each other, with a read-out (Klindt et al., 2021)."""
     return _encoded(recipe, "slow-vae")
 
 
-@register("pcl", kind="representation", own=OWN, cost=1.6, asking=2.0)
+@register("pcl", kind="representation", own=OWN, cost=2.0, asking=2.0)
 def pcl(recipe: Recipe) -> Recipe:
     """Permutation-contrastive learning: codes that tell pairs in time from others (Hyvärinen & Morioka, 2017)."""
     return _encoded(recipe, "pcl")

@@ -13,7 +13,7 @@ from unbraid.errors import UsageError
 from unbraid.evaluation import Scores, draw_images
 from unbraid.transfer.all_scenarios.corrupted import spoiled
 from unbraid.transfer.domains import Domain
-from unbraid.transfer.scenario import STEP, VALUE, Asked, Scenario, register
+from unbraid.transfer.scenario import READOUT, STEP, VALUE, Asked, Scenario, register
 from unbraid.transfer.subjects import Subject, subject_of
 
 if TYPE_CHECKING:
@@ -101,7 +101,8 @@ class FewLabels(Scenario):
             )
 
     def seconds(self, asking: float = 1.0, training: float = 1.0) -> float:
-        return self.steps * STEP * training + super().seconds(asking, training)
+        few = READOUT if self.reading else self.steps * STEP * training
+        return few + super().seconds(asking, training)
 
     def missing(self, subject: Subject, domain: Domain) -> str:
         if subject.source is not None and subject.source.objective.name in ("abs", "ice", "firevnet"):
