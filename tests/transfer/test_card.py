@@ -6,8 +6,10 @@ from torch import nn
 
 import unbraid
 from unbraid import data
-from unbraid.errors import UsageError
-from unbraid.transfer import card, make_scenario, masking, subject_of
+from unbraid.cli import main
+from unbraid.errors import UsageError, UsageWarning
+from unbraid.evaluation import rows_to_json
+from unbraid.transfer import card, doubts_of, make_scenario, masking, subject_of
 from unbraid.transfer.all_scenarios.trust import risk_coverage
 
 FEW = ("iid", "noise", "gaussian-distance", "l2", "linf", "distal")
@@ -164,3 +166,74 @@ def test_a_card_is_drawn_beside_its_reference(digits, tmp_path):
     assert words == {line.scenario.title for line in found.lines}
     figure.savefig(tmp_path / "card.png")
     assert (tmp_path / "card.png").stat().st_size > 1000
+
+
+def test_one_class_for_ten_is_flagged(digits):
+    found = card(constant(0.95), digits, scenarios=("iid", "l2"), images=30, check=False)
+    notes = {line.scenario.name: line.note for line in found.lines}
+    assert notes["l2"] == "meaningless: the model names class 0 of every image"
+    assert notes["iid"] == ""
+
+
+def test_doubts_that_nobody_looked_for_are_not_called_none(digits, plain):
+    test = data.load("digits8")
+    assert card(constant(0.5), digits, scenarios=("iid",), images=20).doubts is None
+    assert card(plain, test, scenarios=("l0",), images=5, check=False).doubts is None
+    assert card(plain, test, scenarios=("l0",), images=5, budget="smoke").doubts == ()
+    assert card(plain, test, scenarios=("iid",)).to_json()["doubts"] is None
+
+
+def test_attacks_leave_their_doubts_beside_their_distances(plain):
+    test = data.load("digits8")
+
+    def asked(model):
+        scores = make_scenario("l2", images=20).ask(subject_of(model, test), test)
+        return scores, doubts_of(rows_to_json([({}, scores)])[0]["scores"])
+
+    scores, doubts = asked(plain)
+    assert (scores["doubts"], doubts) == (0.0, ())
+    scores, doubts = asked(Scaled(plain.classifier()))
+    assert scores["doubts"] == len(doubts) > 0
+    assert any("flat" in doubt for doubt in doubts)
+    assert "blind" in asked(plain.predict)[1][0]
+    assert doubts_of({"value": {"value": 1.0, "settings": {}}, "misclassified": 0.0}) is None  # measured before
+
+
+def test_settings_that_no_scenario_has_are_refused(digits):
+    with pytest.raises(UsageError, match="unknown setting of iid, noise: 'imagez'; did you mean 'images'"):
+        card(constant(0.5), digits, scenarios=("iid", "noise"), imagez=4)
+    with pytest.raises(UsageError, match="'budget'"):
+        card(constant(0.5), digits, scenarios=("iid",), budget="full")
+
+
+def test_a_card_is_about_the_glyphs_that_were_asked_for():
+    from unbraid.transfer import shown_data
+
+    for asked in ("affine-digits:glyphs=test", data.load("affine-digits:glyphs=test")):
+        found = card(constant(0.5), asked, scenarios=("iid",), images=20)
+        assert found.data.startswith("affine-digits-test-random-test")
+        assert "test" in found.settings["glyphs"]
+        assert shown_data(asked).name == found.data
+    assert shown_data("affine-digits").name == "affine-digits-random-test"
+    assert shown_data("affine-digits:split=composition,side=test").name == "affine-digits-composition-test"
+
+
+def test_images_that_a_run_may_have_seen_are_no_test(tmp_path):
+    told = {"net": "mlp:width=8,depth=1", "steps": 2, "progress": "none"}
+    whole = unbraid.train("classifier", "affine-digits:source=digits8", out=tmp_path / "whole", **told)
+    with pytest.warns(UsageWarning, match="no test"):
+        found = card(whole, "affine-digits:source=digits8", scenarios=("iid",), images=20)
+    assert "may have seen these images" in found.lines[0].note
+    side = unbraid.train("classifier", "affine-digits:source=digits8,split=random", out=tmp_path / "side", **told)
+    assert card(side, "affine-digits:source=digits8", scenarios=("iid",), images=20).lines[0].note == ""
+
+
+def test_the_page_says_the_command_that_makes_it_again(tmp_path):
+    text = "import numpy as np\n\ndef mine(images):\n    return np.full((len(images), 10), 0.1)\n"
+    (tmp_path / "mine.py").write_text(text)
+    words = ["transfer", "card", "--model", f"{tmp_path / 'mine.py'}:mine", "--data", "affine-digits:glyphs=test"]
+    words += ["--scenarios", "iid", "--images", "20", "--seed", "3"]
+    assert main([*words, "--out", str(tmp_path / "card")]) == 0
+    page = (tmp_path / "card" / "card.html").read_text(encoding="utf-8")
+    assert " ".join(words[4:]) in page
+    assert "--budget" not in page

@@ -177,6 +177,24 @@ def test_the_command_takes_over_what_is_known(tmp_path, monkeypatch, capsys):
     assert not (tmp_path / "here" / "runs").exists()
 
 
+@pytest.mark.usefixtures("small")
+def test_a_dry_run_says_what_is_missing_and_writes_nothing(tmp_path, monkeypatch, capsys):
+    from unbraid.transfer import presets
+
+    monkeypatch.setitem(presets.PRESETS, "smoke", lambda: plan(0, 1))
+    write_matrices(run(tmp_path / "there", 0), tmp_path / "report")
+    command = ["transfer", "run", "smoke", "--dry-run", "--out", str(tmp_path / "here")]
+    assert main(command) == 0
+    assert "4 cells of 4 models to do" in capsys.readouterr().err
+    assert main([*command, "--known", str(tmp_path / "report" / "cells.parquet")]) == 0
+    assert "2 cells of 2 models to do" in capsys.readouterr().err
+    assert not (tmp_path / "here").exists()
+    before = (tmp_path / "there" / "matrix.json").read_text()
+    assert main([*command[:-1], str(tmp_path / "there")]) == 0
+    assert "2 cells of 2 models to do" in capsys.readouterr().err
+    assert (tmp_path / "there" / "matrix.json").read_text() == before
+
+
 def test_the_command_refuses_another_table(tmp_path, capsys):
     pl.DataFrame({"value": [1.0]}).write_parquet(tmp_path / "table.parquet")
     command = ["transfer", "run", "smoke", "--dry-run", "--known", str(tmp_path / "table.parquet")]

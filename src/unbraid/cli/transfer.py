@@ -78,11 +78,12 @@ def transfer_run(
     )
     if engine == "process" and address is not None:
         raise UsageError(f"--address {address} is for --engine ray")
+    if dry_run:
+        _foretell(plan, out, known)
+        return
     if known:
         bring_cells(out, known, plan)
-    folder = _run(plan, out, workers, engine, address, retry_failed, dry_run, progress)
-    if dry_run:
-        return
+    folder = _run(plan, out, workers, engine, address, retry_failed, progress)
     missing, cells = folder.missing(plan), len(plan.cells())
     failures = folder.failures(plan)
     if json:
@@ -123,6 +124,7 @@ def transfer_report(
             print(f"{domain}: {bias}: {judged}")
         for (first, second), judged in one.combinations.items():
             print(f"{domain}: {first} with {second}: {judged}")
+    print(_doubts(opened))
     print(f"wrote {written[0]}")
 
 
@@ -165,7 +167,7 @@ def transfer_card(
     from unbraid.files import make_folders, save_figure, write_json, write_text
     from unbraid.report.transfer import card_page
     from unbraid.training import open_run
-    from unbraid.transfer import biases, card, get_scenario
+    from unbraid.transfer import biases, card, domain_name, get_scenario, shown_data
     from unbraid.transfer import scenarios as known
 
     if reference is not None and reference not in biases():
@@ -175,20 +177,28 @@ def transfer_card(
     for name in asked:
         get_scenario(name)
     opened: Any = _function(model) if run is None else open_run(run)
-    name = data or str(opened.info["data"]["recipe"]["name"] if opened.info["data"]["recipe"] else "")
+    name = data or domain_name(opened.info["data"]["recipe"])
     if not name:
         raise UsageError(f"{run} was trained on data held in memory; say on which data to ask it: --data NAME")
-    told: dict[str, Any] = {"budget": budget} | ({} if images is None else {"images": images})
+    attacked = any("budget" in vars(get_scenario(one))["__dataclass_fields__"] for one in asked)
+    told: dict[str, Any] = ({"budget": budget} if attacked else {}) | ({} if images is None else {"images": images})
     other = reference if reference is None or reference in biases() else open_run(reference)
     say = None if json else lambda text: print(f"asking {text}", file=sys.stderr)
     found = card(opened, name, scenarios=asked, reference=other, seed=seed, progress=say, **told)
     make_folders(out)
-    from unbraid.data import load
-    from unbraid.transfer import domain_of
-
-    test = load(domain_of(name).data("random", "test")) if domain_of(name).held is None else load(name)
-    words = f"unbraid transfer card {quoted(run) if run is not None else f'--model {model} --data {data}'}"
-    write_text(out / "card.html", card_page(found, test, words))
+    given = {
+        "data": data,
+        "scenarios": None if scenarios == "all" else scenarios,
+        "reference": reference,
+        "images": images,
+        "budget": budget if budget != "quick" else None,
+        "seed": seed or None,
+    }
+    words = " ".join(
+        ["unbraid transfer card", quoted(run) if run is not None else f"--model {quoted(model)}"]
+        + [f"--{key} {quoted(str(value))}" for key, value in given.items() if value is not None]
+    )
+    write_text(out / "card.html", card_page(found, shown_data(name), words))
     write_json(out / "card.json", found.to_json())
     save_figure(found.plot(), out / "card.png", dpi=160)
     print(json_module.dumps(found.to_json()) if json else f"{found}\nwrote {out / 'card.html'}")
@@ -240,7 +250,7 @@ def transfer_combine(
         seeds=_numbers(seeds),
         steps=steps,
     )
-    folder = _run(plan, out, workers, "process", None, False, False, progress)
+    folder = _run(plan, out, workers, "process", None, False, progress)
     found = matrix(folder, domain)
     judged = found.combination(first, second)
     if json:
@@ -259,26 +269,52 @@ def _run(
     engine: Literal["process", "ray"],
     address: str | None,
     retry_failed: bool,
-    dry_run: bool,
     progress: Shown,
 ) -> MatrixFolder:
     from unbraid.engines import make_engine
     from unbraid.plugins import imported
-    from unbraid.transfer import begin_matrix, expected_hours, run_matrix
+    from unbraid.transfer import begin_matrix, run_matrix
 
-    folder = begin_matrix(out, plan)
+    _say_missing(begin_matrix(out, plan), plan)
+    pool = make_engine(engine, workers=workers, address=address)
+    return run_matrix(plan, out, engine=pool, plugins=imported(), progress=progress, retry_failed=retry_failed)
+
+
+def _foretell(plan: Plan, out: Path, known: Sequence[Path]) -> None:
+    """What would be missing, without writing anything to the folder: known numbers are taken over to a passing one."""
+    from tempfile import TemporaryDirectory
+
+    from unbraid.transfer import bring_cells, planned_matrix
+
+    folder = planned_matrix(out, plan)
+    with TemporaryDirectory(prefix="unbraid-known-") as place:
+        _say_missing(folder, plan, bring_cells(Path(place) / "known", known, plan) if known else None)
+
+
+def _say_missing(folder: MatrixFolder, plan: Plan, known: MatrixFolder | None = None) -> None:
+    from unbraid.transfer import expected_hours
+
     for domain in plan.domains:
         for bias in plan.biases:
             if why := plan.refused(domain, bias):
                 print(f"left out on {domain}: {why}", file=sys.stderr)
-    missing = folder.missing(plan)
+    missing = [cell for cell in folder.missing(plan) if known is None or known.cell(cell) is None]
     models = {plan.run_key(cell) for cell in missing}
-    hours = expected_hours(folder, plan)
+    hours = expected_hours(folder, plan, known)
     print(f"{len(missing)} cells of {len(models)} models to do, about {hours:.2g} hours of one core", file=sys.stderr)
-    if dry_run:
-        return folder
-    pool = make_engine(engine, workers=workers, address=address)
-    return run_matrix(plan, out, engine=pool, plugins=imported(), progress=progress, retry_failed=retry_failed)
+
+
+def _doubts(folder: MatrixFolder) -> str:
+    """Whether signs of masked gradients were looked for, and where there are some."""
+    from unbraid.transfer import doubts_of
+
+    cells = [cell for cell in folder.plan.cells() if cell.scenario in ("l0", "l2", "linf")]
+    told = {cell: doubts_of(found["details"]) for cell in cells if (found := folder.cell(cell)) is not None}
+    doubtful = [f"{cell.bias} on {cell.scenario}" for cell, found in told.items() if found]
+    looked = sum(found is not None for found in told.values())
+    words = f"masked gradients: looked for in {looked} of {len(told)} cells of attacks"
+    where = ", ".join(dict.fromkeys(doubtful))
+    return f"{words}, signs in {len(doubtful)}" + (f" ({where})" if where else "")
 
 
 def _list(text: str) -> Sequence[str]:

@@ -6,13 +6,14 @@ scenarios, its own and the others.
 
 from unbraid.transfer.agreement import agreement, agreement_within
 from unbraid.transfer.bounds import noise_bound
-from unbraid.transfer.card import Card, card, masking
+from unbraid.transfer.card import Card, card, shown_data
 from unbraid.transfer.carried import bring_cells, carry_cells
 from unbraid.transfer.combining import Pairing, combination
-from unbraid.transfer.domains import DOMAINS, Domain, domain_of
+from unbraid.transfer.domains import DOMAINS, Domain, domain_name, domain_of
 from unbraid.transfer.effects import Effect, effect_of, holm
-from unbraid.transfer.folder import MatrixFolder, begin_matrix, open_matrix
+from unbraid.transfer.folder import MatrixFolder, begin_matrix, open_matrix, planned_matrix
 from unbraid.transfer.judging import IID, verdict
+from unbraid.transfer.masked import doubts_of, masking
 from unbraid.transfer.matrix import Matrix, matrix
 from unbraid.transfer.plan import Cell, Plan, RunKey, with_twins
 from unbraid.transfer.presets import PRESETS, preset
@@ -61,7 +62,9 @@ __all__ = [
     "carry_cells",
     "cell_table",
     "combination",
+    "domain_name",
     "domain_of",
+    "doubts_of",
     "effect_of",
     "expected_hours",
     "get_bias",
@@ -75,12 +78,14 @@ __all__ = [
     "noise_bound",
     "open_matrix",
     "own_scenarios",
+    "planned_matrix",
     "preset",
     "recipe",
     "register_bias",
     "register_scenario",
     "run_matrix",
     "scenarios",
+    "shown_data",
     "subject_of",
     "twin_of",
     "verdict",

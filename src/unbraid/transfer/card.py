@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unbraid.data import Dataset, load
-from unbraid.errors import UsageError
+from unbraid.data import Dataset, load, parse
+from unbraid.errors import UsageError, UsageWarning, unknown_name
 from unbraid.evaluation import Scores
 from unbraid.metrics import Score
-from unbraid.transfer.domains import RANDOM, Domain, domain_of
+from unbraid.transfer.bounds import NORMS
+from unbraid.transfer.domains import DOMAINS, RANDOM, Domain, domain_of
+from unbraid.transfer.masked import masking
 from unbraid.transfer.recipes import names as biases
 from unbraid.transfer.scenario import VALUE, Scenario, make
 from unbraid.transfer.scenario import names as known
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
     import polars
     from matplotlib.figure import Figure
 
-__all__ = ["Card", "Line", "card", "masking"]
+__all__ = ["Card", "Line", "card", "shown_data"]
 
 MOST_WRONG = 8
 
@@ -54,8 +57,8 @@ class Card:
     lines: tuple[Line, ...]
     left_out: Mapping[str, str]
     """Scenarios that do not apply, and why."""
-    doubts: tuple[str, ...] = ()
-    """Signs that distances under attack cannot be believed."""
+    doubts: tuple[str, ...] | None = None
+    """Signs that distances under attack cannot be believed; ``None`` if nobody looked for them."""
     wrong: tuple[tuple[int, int, int, float], ...] = ()
     """Images of the reference data that it is surest of and wrong about: position, class, guess, confidence."""
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -111,7 +114,7 @@ class Card:
                 for line in self.lines
             },
             "left_out": dict(self.left_out),
-            "doubts": list(self.doubts),
+            "doubts": None if self.doubts is None else list(self.doubts),
             "wrong": [list(row) for row in self.wrong],
             "settings": dict(self.settings),
         }
@@ -123,7 +126,7 @@ class Card:
             note = f"  {line.note}" if line.note else ""
             lines.append(f"  {line.scenario.title:18s} {line.value:8.3f} {line.scenario.unit}{beside}{note}")
         lines += [f"  {name}: left out, needs {reason}" for name, reason in self.left_out.items()]
-        lines += [f"  doubt: {doubt}" for doubt in self.doubts]
+        lines += [f"  doubt: {doubt}" for doubt in self.doubts or ()]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -135,7 +138,7 @@ class Card:
                 f"<tr title='{about}'><th>{escape(line.scenario.title)}</th><td>{line.value:.3f}</td>"
                 f"<td>{escape(line.scenario.unit)}</td><td>{beside}</td><td>{escape(line.note)}</td></tr>"
             )
-        doubts = "".join(f"<p>Doubt: {escape(doubt)}</p>" for doubt in self.doubts)
+        doubts = "".join(f"<p>Doubt: {escape(doubt)}</p>" for doubt in self.doubts or ())
         head = "<tr><th>scenario</th><th>value</th><th>unit</th><th>reference</th><th></th></tr>"
         caption = f"<caption>{escape(self.model)} on {escape(self.data)}</caption>"
         return f"<table>{caption}{head}{body}</table>{doubts}"
@@ -160,24 +163,29 @@ def card(
     as ``vanilla``, which is trained now by the budget of the small matrix. ``settings`` (``images=100``,
     ``budget="full"``) go to every scenario that has them. ``check`` looks for signs of masked gradients where an attack
     was asked. What a model cannot be asked is left out and said; what cannot be meant is refused before any work.
+    A name with ``side=`` is asked about as it is, as a data set is that is a side of a split; of others it is the test
+    side of the split that each scenario is about.
     """
-    domain = domain_of(data)
-    held = data if isinstance(data, Dataset) else domain.held
+    domain, held = _read(data)
     asked = [make(one, **settings) for one in (known() if isinstance(scenarios, str) and scenarios == "all" else
              [scenarios] if isinstance(scenarios, str) else scenarios)]  # fmt: skip
     if not asked:
         raise UsageError(f"scenarios must name at least one of {', '.join(known())}, got none")
+    _check_settings(asked, settings)
     test = _data(domain, held, None)
     subject = subject_of(predict, test)
     check_subject(subject, test, domain)
     if isinstance(reference, str) and reference in biases():
         from unbraid.transfer.references import reference_run
 
-        reference = reference_run(reference, domain, seed)
+        known_as = parse(domain.name)[0] if domain.held is None else ""
+        reference = reference_run(reference, DOMAINS.get(known_as, domain), seed)
     other = None if reference is None else subject_of(reference, test)
     if other is not None:
         check_subject(other, test, domain)
-    classes = subject.scores(test.images(np.arange(1), np.random.default_rng(0))).shape[1]
+    classes = subject.classes(subject.scores(test.images(np.arange(1), np.random.default_rng(0))))
+    seen = _seen(subject, test)
+    wrong, only = _wrong(subject, test, seed)
     lines, left_out = [], {}
     for scenario in asked:
         reason = scenario.missing(subject, domain) or _not_here(scenario, subject, domain)
@@ -192,28 +200,44 @@ def card(
         if other is not None and not scenario.missing(other, domain):
             beside = float(scenario.ask(other, on, seed)[VALUE])
         chance, ceiling = scenario.chance(classes), scenario.ceiling(on.shape)
-        lines.append(Line(scenario, found, chance, ceiling, beside, _note(scenario, found)))
-    attacked = any(line.scenario.name in ("l2", "linf") for line in lines)
-    doubts = masking(subject, test, seed) if check and attacked else ()
+        note = _note(scenario, found, only) or (seen if scenario.name == "iid" else "")
+        lines.append(Line(scenario, found, chance, ceiling, beside, note))
+    attacked = any(line.scenario.name in NORMS for line in lines)
+    doubts = masking(subject, test, seed) if check and attacked else None
     about = {"seed": seed, "budget": _budget(lines), "glyphs": test.card.source}
-    return Card(subject.name, test.name, tuple(lines), left_out, doubts, _wrong(subject, test, seed), about)
+    return Card(subject.name, test.name, tuple(lines), left_out, doubts, wrong, about)
 
 
-def masking(subject: Subject, data: Dataset, seed: int = 0, *, images: int = 24, steps: int = 20) -> tuple[str, ...]:
-    """Signs that distances under attack cannot be believed (:func:`unbraid.robustness.check_masking`), in sentences."""
-    from unbraid.robustness import Examples, check_masking
+def shown_data(data: str | Dataset) -> Dataset:
+    """The images that a card of these data is about, where its scenarios do not say otherwise."""
+    return _data(*_read(data), None)
 
-    if not subject.has_gradient:
-        return ("no gradients flow through this function: attacks were blind, and distances are upper bounds",)
-    examples = Examples(data, images, seed)
-    labels = subject.labels(data, examples.index)
-    try:
-        found = check_masking(
-            subject.asked, examples.read(slice(None)), labels, steps=steps, factor=subject.factor, seed=seed
-        )
-    except UsageError as error:  # the gradient is nothing everywhere, though scores differ
-        return (f"attacks along gradients cannot be carried out: {error}",)
-    return tuple(str(doubt) for doubt in found)
+
+def _read(data: str | Dataset) -> tuple[Domain, Dataset | None]:
+    """The domain, and the data as they are, if they are asked about so."""
+    if isinstance(data, str) and "side" in parse(data)[1]:
+        data = load(data)
+    domain = domain_of(data)
+    return domain, data if isinstance(data, Dataset) else domain.held
+
+
+def _check_settings(asked: Sequence[Scenario], settings: Mapping[str, Any]) -> None:
+    known = {each.name for one in asked for each in fields(one)}
+    for name in settings:
+        if name not in known:
+            raise unknown_name(f"setting of {', '.join(one.name for one in asked)}:", name, known)
+
+
+def _seen(subject: Subject, test: Dataset) -> str:
+    """Why these images are no test for a run, if it may have been trained on them, which is also warned of."""
+    if subject.source is None:
+        return ""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", UsageWarning)
+        subject.source.check_data(test)
+    for one in told:
+        warnings.warn(str(one.message), one.category, stacklevel=3)
+    return "no test: the run was trained without a split, and may have seen these images" if told else ""
 
 
 def _data(domain: Domain, held: Dataset | None, scenario: Scenario | None) -> Dataset:
@@ -233,7 +257,12 @@ def _not_here(scenario: Scenario, subject: Subject, domain: Domain) -> str:
     return ""
 
 
-def _note(scenario: Scenario, scores: Scores) -> str:
+def _note(scenario: Scenario, scores: Scores, only: str) -> str:
+    value = scores[VALUE]
+    if isinstance(value, Score) and (reason := value.settings.get("reason")):
+        return str(reason)
+    if only and (scenario.unit == "distance" or scenario.name == "confidence"):
+        return f"meaningless: the model names {only} of every image"
     unmoved = float(scores.get("unmoved", 0.0))
     if scenario.unit == "distance" and unmoved >= 0.5:
         return "meaningless: no attack changes most decisions; does the model name one class of everything?"
@@ -253,17 +282,18 @@ def _budget(lines: Sequence[Line]) -> str:
     return ", ".join(dict.fromkeys(attacks)) or "no attack"
 
 
-def _wrong(subject: Subject, data: Dataset, seed: int) -> tuple[tuple[int, int, int, float], ...]:
-    """Images that it is surest of and wrong about."""
+def _wrong(subject: Subject, data: Dataset, seed: int) -> tuple[tuple[tuple[int, int, int, float], ...], str]:
+    """Images that it is surest of and wrong about; and its only answer, if it has one for images of several classes."""
     from unbraid.robustness import Examples
 
     examples = Examples(data, 500, seed)
     labels = subject.labels(data, examples.index)
-    chances = subject.probabilities(examples.read(slice(None)))
-    guess, sure = chances.argmax(axis=1), chances.max(axis=1)
+    guess, sure = subject.guesses(examples.read(slice(None)))
     rows = np.flatnonzero(guess != labels)
     rows = rows[np.argsort(-sure[rows], kind="stable")][:MOST_WRONG]
-    return tuple((int(examples.index[k]), int(labels[k]), int(guess[k]), float(sure[k])) for k in rows)
+    single = len(np.unique(guess)) == 1 < len(np.unique(labels))
+    found = tuple((int(examples.index[k]), int(labels[k]), int(guess[k]), float(sure[k])) for k in rows)
+    return found, f"class {guess[0]}" if single else ""
 
 
 def _plain(value: float) -> float | None:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from typing import Any
 
 from unbraid.data import Dataset, load, parse
 from unbraid.errors import UsageError, unknown_name
 
-__all__ = ["DOMAINS", "RANDOM", "SPLITS", "Domain", "domain_of"]
+__all__ = ["DOMAINS", "RANDOM", "SPLITS", "Domain", "domain_name", "domain_of"]
 
 RANDOM = "random"
 """The training side that leaves nothing out but by chance."""
 SPLITS = ("composition", "interpolation", "extrapolation")
+SIDES = ("split", "side", "split_seed")
+"""Options that choose a side of a split."""
 DIGITS = {"l0": 12.0, "l2": 1.5, "linf": 0.3}
 """Bounds at which Schott et al. (2019) tell the accuracy on digits."""
 
@@ -89,6 +92,24 @@ DOMAINS = {
 """Ready to use; an own data set becomes one with what it has."""
 
 
+def domain_name(recipe: Mapping[str, Any] | None) -> str:
+    """The name of the data in a run's record, without the side that it was trained on; empty of data in memory."""
+    if not recipe:
+        return ""
+    own = [f"{key}={value}" for key, value in recipe["options"].items() if key not in SIDES]
+    return str(recipe["name"]) + (":" + ",".join(own) if own else "")
+
+
+def _known(name: str, options: Sequence[str]) -> Domain:
+    """A domain of the library, with all options but those of sides, which are chosen later."""
+    own = [text for text in options if text.partition("=")[0].strip() not in SIDES]
+    found = DOMAINS[name]
+    if not own:
+        return found
+    tests = ",".join([found.tests, *own]) if found.tests else ""
+    return replace(found, name=f"{name}:{','.join(own)}", tests=tests)
+
+
 @lru_cache(maxsize=8)  # a plan asks for every cell; the place of files is a part of the question
 def _source(name: str, _: str) -> str:
     return str(getattr(load(name), "source", ""))
@@ -97,14 +118,14 @@ def _source(name: str, _: str) -> str:
 def domain_of(data: str | Dataset) -> Domain:
     """The domain that a data set, a side of it or a name belongs to; of own data what they offer.
 
-    >>> domain_of("affine-digits:split=random,side=test").suite
-    'mnist-c'
+    >>> domain_of("affine-digits:split=random,side=test").name, domain_of("affine-digits:glyphs=test").name
+    ('affine-digits', 'affine-digits:glyphs=test')
     """
     if isinstance(data, str):
-        name = parse(data)[0]
-        return DOMAINS[name] if name in DOMAINS else domain_of(load(data))
+        name, rest = parse(data)[0], data.partition(":")[2]
+        return _known(name, rest.split(",") if rest else []) if name in DOMAINS else domain_of(load(data))
     if data.recipe is not None and data.recipe.name in DOMAINS:
-        return DOMAINS[data.recipe.name]
+        return _known(data.recipe.name, [f"{key}={value}" for key, value in data.recipe.options.items()])
     factor = ""
     if not data.has_labels:
         kinds = dict(zip(data.factor_names, data.factor_kinds, strict=True))

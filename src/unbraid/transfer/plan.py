@@ -144,7 +144,7 @@ class Plan:
         return twin if bias == f"{twin}+verified" else bias
 
     def hours(self, keys: Sequence[RunKey], cells: Sequence[Cell], fitted: Collection[RunKey] = ()) -> float:
-        """Expected hours of one core for these trainings and these cells, of runs whose read-outs are not ``fitted``."""
+        """Expected hours of one core for these trainings, these cells, and read-outs of runs that are not `fitted`."""
         training = sum(RUN + self.recipe(key.domain, key.recipe).steps * self._step(key) for key in keys)
         read = {self.run_key(cell) for cell in cells if self.recipe(cell.domain, cell.bias).encodes}
         training += sum(READOUT * DOMAINS[key.domain].cost for key in read.difference(fitted))

@@ -11,6 +11,7 @@ import numpy as np
 from unbraid.errors import UsageError, unknown_name
 from unbraid.evaluation import Scores, say
 from unbraid.metrics import Score
+from unbraid.transfer.masked import doubts_beside
 from unbraid.transfer.scenario import VALUE, Asked, Scenario, register
 from unbraid.transfer.subjects import Subject
 
@@ -110,11 +111,13 @@ class Norm(Scenario):
             "medians": np.array([_median(found, most) for found in each.values()]),
             "distances": reachable(nearest, most),
         }
-        about = {"attacks": list(each), "budget": self.budget, "images": len(nearest)}
+        doubts = doubts_beside(subject, self.name, each, images, labels)
+        about = {"attacks": list(each), "budget": self.budget, "images": len(nearest), "doubts": list(doubts)}
         scores: dict[str, Score | float] = {VALUE: Score(VALUE, _median(nearest, most), most, parts, about)}
         if self.name in asked.domain.bounds:
             scores["accuracy_at_bound"] = float((nearest > asked.domain.bounds[self.name]).mean())
-        return {**scores, "misclassified": float((nearest == 0).mean()), "unmoved": float(np.isinf(nearest).mean())}
+        scores |= {"misclassified": float((nearest == 0).mean()), "unmoved": float(np.isinf(nearest).mean())}
+        return {**scores, "doubts": float(len(doubts))}
 
 
 @register("l0")
