@@ -82,6 +82,23 @@ def test_the_keyboard_says_the_numbers_and_follows_with_one_press(visit, address
     assert page.locator(CARD).get_attribute("open") is not None
 
 
+def test_arrows_lead_from_cell_to_cell_and_tab_leaves_the_matrix(visit, address):
+    page = visit(address, width=390)
+    told = "document.activeElement.closest('[data-tip]').dataset.tip.split('\\n')[0]"
+    noise(page).focus()
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate(told) == "gaussian-noise · Blur: unchanged"
+    page.keyboard.press("ArrowDown")  # what was not asked is passed over
+    assert page.evaluate(told).startswith("gaussian-noise")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate(told) == "coordinates · Noise: better"
+    frame = page.locator(".scroll").first.bounding_box()
+    assert page.evaluate("document.activeElement.getBoundingClientRect().x") > frame["x"] + 100  # not under the names
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.closest('table.upright')") is None
+
+
 def test_a_mouse_needs_one_click(visit, address):
     page = visit(address)
     noise(page).click()

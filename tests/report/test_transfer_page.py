@@ -8,11 +8,12 @@ from page_checks import check_page
 from transfer_numbers import made_up, row
 
 from unbraid.report.page.palette import shade
-from unbraid.report.transfer import matrix_page
+from unbraid.report.transfer import card_page, matrix_page
 from unbraid.report.transfer.grouping import columns_of, rows_of
 from unbraid.report.transfer.model_cards import doubts_of, limits
 from unbraid.report.transfer.shown import REACH, with_titles
-from unbraid.transfer import DOMAINS, Domain, matrix
+from unbraid.transfer import DOMAINS, Card, Domain, make_scenario, matrix
+from unbraid.transfer.card import Line
 
 
 def cell(page, bias: str, scenario: str) -> dict:
@@ -119,3 +120,23 @@ def test_sentences_call_scenarios_as_the_heads_do():
         "effect of binarised on L∞ at least half of that of linf-training"
     )
     assert with_titles("few-labels, gaussian-distance") == "few labels, Gaussian distance"
+
+
+def found(*names: str, reference: float | None = None, doubts: tuple[str, ...] | None = ()) -> Card:
+    lines = tuple(Line(make_scenario(name), {"value": 0.5}, 0.1, 1.0, reference) for name in names)
+    return Card("mine", "digits", lines, {"few-labels": "a run, which can be trained again"}, doubts)
+
+
+def test_a_card_says_whether_masked_gradients_were_looked_for():
+    assert "were not looked for." in check_page(card_page(found("iid", doubts=None))).text
+    assert "No sign of masked gradients." in check_page(card_page(found("linf"))).text
+    doubted = check_page(card_page(found("linf", doubts=("blind attacks come nearer",)))).text
+    assert "blind attacks come nearer" in doubted
+    assert "No sign" not in doubted
+
+
+def test_a_card_has_no_empty_columns():
+    heads = [text for kind, text in check_page(card_page(found("iid"))).texts if kind == "th"]
+    assert heads == ["scenario", "value", "chance", "at most", "unit", "scenario", "needs"]
+    assert "reference" in check_page(card_page(found("iid", reference=0.4))).text
+    assert "Few labels" in check_page(card_page(found("iid"))).text

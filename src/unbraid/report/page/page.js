@@ -92,6 +92,24 @@
   if (start instanceof HTMLDetailsElement) start.scrollIntoView();
   addEventListener("beforeprint", () => all(".card").forEach((card) => { card.open = true; }));
 
+  // Matrices whose cells lead somewhere: one stop of the tab key, arrows lead from cell to cell.
+  for (const table of all("table.upright")) {
+    const rows = all("tr", table).map((row) => [...row.cells].map((cell) => cell.querySelector("a.cell, button.word"))).filter((row) => row.some(Boolean));
+    const stops = rows.flat().filter(Boolean);
+    const rest = (at) => stops.forEach((one) => { one.tabIndex = one === at ? 0 : -1; });
+    rest(stops[0]);
+    table.addEventListener("focusin", (event) => { if (stops.includes(event.target)) rest(event.target); });
+    table.addEventListener("keydown", (event) => {
+      const from = rows.findIndex((row) => row.includes(event.target));
+      const [down, right] = { ArrowDown: [1, 0], ArrowUp: [-1, 0], ArrowRight: [0, 1], ArrowLeft: [0, -1] }[event.key] || [0, 0];
+      if (from < 0 || (!down && !right)) return;
+      event.preventDefault();
+      for (let i = from + down, j = rows[from].indexOf(event.target) + right; rows[i] && j >= 0 && j < rows[i].length; i += down, j += right) {
+        if (rows[i][j]) { rows[i][j].focus(); return; }
+      }
+    });
+  }
+
   // Commands to copy; where the clipboard is refused, the text is selected for the reader.
   for (const button of all(".copy")) {
     button.addEventListener("click", async () => {

@@ -21,6 +21,7 @@ from unbraid.report.transfer.shown import with_titles
 from unbraid.transfer import (
     Matrix,
     MatrixFolder,
+    Outcome,
     carry_cells,
     cell_table,
     get_scenario,
@@ -36,10 +37,10 @@ __all__ = ["matrix_page", "write_matrices"]
 
 HEAT = (
     "Every cell is the mean difference to the vanilla twin over seeds: in points of accuracy, R² or shares; of "
-    "distances (smallest change, invariance) in percent of the twin's. Better or worse is what lies beyond two standard "
-    "errors and beyond what is of interest (a point; 5 % of a distance). The row of vanilla has its own numbers, in "
-    "percent or as distances. Point at a cell or tap it for its numbers, press it for the card; a verdict says its "
-    "reasons."
+    "distances (smallest change, invariance) in percent of the twin's. Better or worse is what lies beyond two "
+    "standard errors and beyond what is of interest (a point; 5 % of a distance). The row of vanilla has its own "
+    "numbers, in percent or as distances. Point at a cell or tap it for its numbers, press it for the card; a verdict"
+    " says its reasons. By keyboard, arrows lead from cell to cell."
 )
 TOGETHER = (
     "Orthogonal: each keeps what it buys alone. Symbiotic: together more than the sum of both somewhere. Exclusive: "
@@ -70,12 +71,14 @@ def matrix_page(
         parts.append(section(f"What each bias buys{tail}", figure(HEAT, key(), heat_map(one)), short=f"Matrix{tail}"))
         parts.append(section(f"Verdicts{tail}", verdict_table(one)))
         if one.combinations:
-            told = [[*pair, found.word, with_titles(found.sentence)] for pair, found in one.combinations.items()]
-            columns = ["first", "second", "together", "why"]
+            told = [
+                [" + ".join(pair), _unbroken(found.word), with_titles(found.sentence)]
+                for pair, found in one.combinations.items()
+            ]
+            columns = ["both", "verdict", "why"]
             table = data_table(columns, told, "Combinations", sortable=False, sentences=True)
             parts.append(section(f"Two at once{tail}", figure(TOGETHER, table), short=f"Combinations{tail}"))
-        judged = [[each.published, each.verdict.word, with_titles(each.verdict.sentence), with_titles(each.rule)]
-                  for each in judge_published(one, cells)]  # fmt: skip
+        judged = [_judged(outcome) for outcome in judge_published(one, cells)]
         columns = ["published", "verdict", "measured here", "counts as seen if"]
         beside = data_table(columns, judged, "Published outcomes", sortable=False, sentences=True)
         parts.append(section(f"Beside what was published{tail}", figure(BESIDE, beside), short=f"Published{tail}"))
@@ -159,3 +162,13 @@ def _agreement(found: Matrix, tail: str) -> list[Section]:
 def _survivors(found: Matrix, bias: str) -> str:
     kept = [one.scenario for one in found.effects[bias].values() if one.survives]
     return with_titles(", ".join(kept)) or "none"
+
+
+def _judged(outcome: Outcome) -> list[str]:
+    found = outcome.verdict
+    return [outcome.published, _unbroken(found.word), with_titles(found.sentence), with_titles(outcome.rule)]
+
+
+def _unbroken(word: str) -> str:
+    """A verdict on one line, however narrow its column."""
+    return word.replace(" ", "\u00a0")
