@@ -1,6 +1,7 @@
 """The table of a matrix says all that its page says, and published outcomes are judged by rules."""
 
 import json
+from dataclasses import replace
 
 import polars as pl
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from unbraid.engines import InlineEngine
 from unbraid.errors import UsageError
 from unbraid.report.transfer import matrix_page, write_matrices
+from unbraid.report.transfer.markdown import matrix_markdown
 from unbraid.transfer import (
     Budget,
     Plan,
@@ -42,6 +44,12 @@ def test_matrices_of_the_table_are_those_of_the_folder(folder, tmp_path):
         assert f"| {bias} | {judged.word} | {judged.sentence}" in page
     with pytest.raises(UsageError, match="columns"):
         matrices_of(pl.DataFrame({"bias": ["vanilla"]}))
+
+
+def test_the_page_says_how_long_encoders_and_drawings_are_trained(folder):
+    longer = replace(folder.plan, budget=Budget(steps=3, encoding=4.0, drawing=2.0))
+    text = matrix_markdown(longer, cell_table(folder), {"mini-sprites": matrix(folder)}, "made by hand")
+    assert "3 steps of 64 images (encoders 12, analysis by synthesis 6)" in text
 
 
 def test_accuracy_at_the_bound_is_counted_from_the_stored_distances(folder, monkeypatch):

@@ -43,8 +43,10 @@ def _what(plan: Plan, table: polars.DataFrame, made_by: str) -> list[str]:
         f"- Preset `{plan.name}`: {table['bias'].n_unique()} recipes, {table['scenario'].n_unique()} scenarios on "
         f"{', '.join(f'`{name}`' for name in dict.fromkeys(table['domain']))}; seeds {', '.join(map(str, seeds))}",
         f"- {len(table):,} of {every:,} cells measured; asking took {hours:.1f} hours by the clock",
-        f"- Training: {budget.steps:,} steps of {budget.batch_size} images; adversarial training {budget.adversary} "
-        f"steps of its adversary; analysis by synthesis {budget.search} latents and {budget.iterations} passes",
+        f"- Training: {budget.steps:,} steps of {budget.batch_size} images (encoders "
+        f"{round(budget.steps * budget.encoding):,}, analysis by synthesis {round(budget.steps * budget.drawing):,}); "
+        f"adversarial training {budget.adversary} steps of its adversary; analysis by synthesis {budget.search} latents "
+        f"and {budget.iterations} passes",
         f"- Made by `{sharable(made_by)}`; every number is in `table.parquet`",
     ]
     if len(seeds) < 3:
