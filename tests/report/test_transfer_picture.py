@@ -63,6 +63,14 @@ def test_a_picture_of_all_scenarios_is_as_wide_as_a_page(tmp_path):
         assert picture.width / 220 == pytest.approx(7.0, abs=0.3)
 
 
+def test_names_of_groups_do_not_run_into_each_other(tmp_path):
+    biases = ("vanilla", "speckle")
+    draw_matrix(matrix({name: row(iid=0.5, noise=0.5, linf=0.5) for name in biases}), tmp_path / "few.svg")
+    told = texts((tmp_path / "few.svg").read_text(encoding="utf-8"))
+    assert "corruptions" not in told  # one column is narrower
+    assert {"smallest", "change"} <= set(told)
+
+
 def test_an_empty_matrix_is_refused(tmp_path):
     with pytest.raises(UsageError, match="no cell yet"):
         draw_matrix(Matrix("digits", {"vanilla": row(iid=0.9)}, ("iid",)), tmp_path / "none.png")

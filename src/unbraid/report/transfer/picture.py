@@ -22,8 +22,8 @@ WIDTH = 7.0
 """Inches of a figure across both columns of a paper; more scenarios than fit make it wider."""
 CELL, ROW, GAP, MARGIN = (0.22, 0.36), 0.2, 0.07, 0.06
 """Inches: least and largest width of a cell, height of a row, room between groups, around everything."""
-KEY = 0.82
-"""Height of the legend."""
+KEY = (0.82, 1.12)
+"""Height of the legend with its samples in two columns, and in one where the figure is narrow."""
 LETTER = 0.061
 """Width of a letter of a name, about."""
 LONG = 21
@@ -87,7 +87,9 @@ class _Places:
             self.end += GAP
         self.end -= GAP
         self.width = max(4.4, self.end + right)
-        self.top = MARGIN + 0.22 + LETTER * max(len(get_scenario(one).title) for one in columns) + 0.04
+        self.heads = {title: self._head(title, self.cell * len(members)) for title, members in self.groups}
+        self.line = MARGIN + (0.29 if any("\n" in head for head in self.heads.values()) else 0.19)
+        self.top = self.line + 0.03 + LETTER * max(len(get_scenario(one).title) for one in columns) + 0.04
         self.rows: dict[str, float] = {}
         self.titles: dict[str, float] = {}
         below = self.top
@@ -101,7 +103,14 @@ class _Places:
                 self.rows[bias] = below
                 below += ROW
         self.legend = below + 0.12
-        self.height = self.legend + KEY
+        self.columns_of_key = 2 if self.width >= 5.6 else 1
+        self.height = self.legend + KEY[2 - self.columns_of_key]
+
+    @staticmethod
+    def _head(title: str, wide: float) -> str:
+        """The name of a group on two lines where its columns are few, and none where it is longer than they are."""
+        told = title if LETTER * len(title) < wide + GAP else title.replace(" ", "\n")
+        return told if LETTER * max(map(len, told.split("\n"))) < wide + 3 * GAP else ""
 
 
 def _heads(axis: Axes, found: Matrix, plan: _Places) -> None:
@@ -109,9 +118,9 @@ def _heads(axis: Axes, found: Matrix, plan: _Places) -> None:
     for title, members in plan.groups:
         start, end = plan.columns[members[0]], plan.columns[members[-1]] + plan.cell
         if title:
-            axis.text((start + end) / 2, MARGIN + 0.09, title, ha="center", va="center", fontsize=6.8, color=INK,
-                      fontweight="bold")  # fmt: skip
-            axis.plot([start + 0.01, end - 0.01], [MARGIN + 0.19] * 2, color=LINE, lw=0.7)
+            axis.text((start + end) / 2, plan.line - 0.04, plan.heads[title], ha="center", va="bottom", fontsize=6.8,
+                      color=INK, fontweight="bold", linespacing=1.0)  # fmt: skip
+            axis.plot([start + 0.01, end - 0.01], [plan.line] * 2, color=LINE, lw=0.7)
         for one in members:
             axis.text(plan.columns[one] + plan.cell / 2, plan.top - 0.03, get_scenario(one).title, rotation=90,
                       ha="center", va="bottom", fontsize=6.8, color=INK)  # fmt: skip
@@ -202,13 +211,12 @@ def _legend(axis: Axes, plan: _Places) -> None:
         ("h0", "unchanged", True, False, "what the bias was made for"),
         ("h4", "better", False, True, "survives Holm's correction"),
     ]
-    across = 2 if plan.width >= 5.6 else 1
-    step = 0.225 if across == 2 else 0.15
+    per, step = (3, 0.225) if plan.columns_of_key == 2 else (len(samples), ROW + 0.01)
     for k, (kind, word, own, holm, text) in enumerate(samples):
-        column, row = divmod(k, 3) if across == 2 else (0, k)
+        column, row = divmod(k, per)
         place, line = end + 0.35 + 2.0 * column, above + 0.02 + step * row
-        _box(axis, place, line - (0 if across == 2 else 0.02), 0.235, kind, word=word, own=own, holm=holm)
-        axis.text(place + 0.31, line + ROW / 2 - (0 if across == 2 else 0.02), text, **small)
+        _box(axis, place, line, 0.235, kind, word=word, own=own, holm=holm)
+        axis.text(place + 0.31, line + ROW / 2, text, **small)
 
 
 def _label(bias: str) -> str:
