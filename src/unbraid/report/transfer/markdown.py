@@ -45,8 +45,8 @@ def _what(plan: Plan, table: polars.DataFrame, made_by: str) -> list[str]:
         f"- {len(table):,} of {every:,} cells measured; asking took {hours:.1f} hours by the clock",
         f"- Training: {budget.steps:,} steps of {budget.batch_size} images (encoders "
         f"{round(budget.steps * budget.encoding):,}, analysis by synthesis {round(budget.steps * budget.drawing):,}); "
-        f"adversarial training {budget.adversary} steps of its adversary; analysis by synthesis {budget.search} latents "
-        f"and {budget.iterations} passes",
+        f"adversarial training {budget.adversary} steps of its adversary; analysis by synthesis {budget.search} "
+        f"latents and {budget.iterations} passes",
         f"- Made by `{sharable(made_by)}`; every number is in `table.parquet`",
     ]
     if len(seeds) < 3:
