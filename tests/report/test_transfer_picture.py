@@ -71,6 +71,13 @@ def test_names_of_groups_do_not_run_into_each_other(tmp_path):
     assert {"smallest", "change"} <= set(told)
 
 
+def test_a_row_says_its_twin_where_that_is_not_vanilla(tmp_path):
+    values = {name: row(iid=0.5, l2=1.0) for name in ("vanilla", "slow-vae", "slow-vae+verified", "bijection", "ice")}
+    draw_matrix(matrix(values), tmp_path / "twins.svg")
+    told = texts((tmp_path / "twins.svg").read_text(encoding="utf-8"))
+    assert {"slow-vae", "slow-vae+verified", "(vs. slow-vae)", "bijection", "ice (vs. bijection)"} <= set(told)
+
+
 def test_an_empty_matrix_is_refused(tmp_path):
     with pytest.raises(UsageError, match="no cell yet"):
         draw_matrix(Matrix("digits", {"vanilla": row(iid=0.9)}, ("iid",)), tmp_path / "none.png")

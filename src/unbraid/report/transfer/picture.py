@@ -28,6 +28,8 @@ LETTER = 0.061
 """Width of a letter of a name, about."""
 LONG = 21
 """Letters from which on the name of two biases at once takes two lines."""
+SHORT = 8
+"""Letters up to which a name has its twin beside it, not below."""
 STYLE = {
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans", "Verdana", "Arial", "Helvetica"],
@@ -137,7 +139,7 @@ def _rows(axis: Axes, found: Matrix, plan: _Places) -> None:
         axis.text(MARGIN, above + 0.58 * ROW, title, va="center", fontsize=6.3, fontweight="bold", color=QUIET)
     for bias, above in plan.rows.items():
         middle = above + ROW / 2
-        size = 6.8 if len(bias) < LONG else 6
+        size = 6 if "\n" in _label(bias) else 6.8
         axis.text(plan.left - 0.05, middle, _label(bias), ha="right", va="center", fontsize=size, color=INK,
                   linespacing=0.95)  # fmt: skip
         if bias == VANILLA:
@@ -221,6 +223,8 @@ def _legend(axis: Axes, plan: _Places) -> None:
 
 def _label(bias: str) -> str:
     """The name at the left of a row; two lines where two are long, and the twin where it is not vanilla."""
-    name = bias.replace("+", "\n+", 1) if len(bias) >= LONG else bias
-    twin = "" if bias == VANILLA or twin_of(bias) in (VANILLA, bias.rpartition("+")[0]) else f" (vs. {twin_of(bias)})"
-    return name + twin
+    twin = VANILLA if bias == VANILLA else twin_of(bias)
+    if twin != VANILLA:
+        between = "\n" if len(bias) > SHORT else " "
+        return f"{bias}{between}(vs. {twin})"
+    return bias.replace("+", "\n+", 1) if len(bias) >= LONG else bias
