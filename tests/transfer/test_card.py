@@ -98,7 +98,10 @@ def test_what_does_not_apply_is_left_out_and_said(digits):
     assert "left out" in str(found)
     assert found.table().height == 1
     assert found.to_json()["left_out"]["few-labels"]
-    assert "<table>" in found._repr_html_()
+    shown = found._repr_html_()
+    assert "<table>" in shown
+    assert "few-labels: left out, needs" in shown
+    assert "masked gradients were not looked for" in shown
 
 
 def test_a_reference_stands_beside(digits):

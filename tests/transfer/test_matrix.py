@@ -1,5 +1,6 @@
 """Matrices: each number measured once, whoever asks; planted biases get the words they deserve."""
 
+import re
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from unbraid.transfer import (
     run_matrix,
     with_twins,
 )
+from unbraid.transfer.matrix import BETTER
 from unbraid.transfer.work import ask_run
 
 CALLS: list[str] = []
@@ -102,7 +104,10 @@ def test_a_bias_that_sees_what_is_asked_is_better_there(tmp_path):
     assert found.effects["test-inverting"]["test-inverted"].word == "better"
     assert found.verdicts["test-inverting"].word in ("specific", "costly")  # by what half as many clean images cost
     assert folder.missing() == []
-    assert "test-inverting" in found._repr_html_()
+    shown = found._repr_html_()
+    assert "test-inverting" in shown
+    gain = round(100 * found.effects["test-inverting"]["test-inverted"].mean)
+    assert re.search(rf"background:{BETTER}66'[^>]*>\+{gain}</td>", shown)  # in points, in the page's colour
     assert found.table().height == 2
 
 

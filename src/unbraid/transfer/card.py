@@ -130,18 +130,26 @@ class Card:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
+        columns = [
+            ("value", [f"{line.value:.3f}" for line in self.lines]),
+            ("reference", ["" if line.reference is None else f"{line.reference:.3f}" for line in self.lines]),
+            ("chance", [f"{line.chance:.3g}" for line in self.lines]),
+            ("at most", [f"{line.ceiling:.3g}" for line in self.lines]),
+            ("unit", [line.scenario.unit for line in self.lines]),
+            ("note", [line.note for line in self.lines]),
+        ]
+        kept = [(name, column) for name, column in columns if any(column)]
+        head = "".join(f"<th>{name}</th>" for name in ("scenario", *(name for name, _ in kept)))
         body = ""
-        for line in self.lines:
-            beside = "" if line.reference is None else f"{line.reference:.3g}"
-            about = escape(f"chance {line.chance:.3g}, at most {line.ceiling:.3g}. {line.note}")
-            body += (
-                f"<tr title='{about}'><th>{escape(line.scenario.title)}</th><td>{line.value:.3f}</td>"
-                f"<td>{escape(line.scenario.unit)}</td><td>{beside}</td><td>{escape(line.note)}</td></tr>"
-            )
-        doubts = "".join(f"<p>Doubt: {escape(doubt)}</p>" for doubt in self.doubts or ())
-        head = "<tr><th>scenario</th><th>value</th><th>unit</th><th>reference</th><th></th></tr>"
-        caption = f"<caption>{escape(self.model)} on {escape(self.data)}</caption>"
-        return f"<table>{caption}{head}{body}</table>{doubts}"
+        for k, line in enumerate(self.lines):
+            cells = "".join(f"<td>{escape(column[k])}</td>" for _, column in kept)
+            body += f"<tr><th>{escape(line.scenario.title)}</th>{cells}</tr>"
+        caption = f"<caption style='text-align:left'>{escape(self.model)} on {escape(self.data)}</caption>"
+        told = [f"{name}: left out, needs {reason}" for name, reason in self.left_out.items()]
+        told += [f"Doubt: {doubt}" for doubt in self.doubts or ()]
+        told += ["Signs of masked gradients were not looked for."] if self.doubts is None else []
+        table = f"<table>{caption}<tr>{head}</tr>{body}</table>"
+        return f"<div style='overflow-x:auto'>{table}</div>" + "".join(f"<p>{escape(one)}</p>" for one in told)
 
 
 def card(

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Matrix", "in_order", "matrix"]
 
+BETTER, WORSE = "#0b66b3", "#c24b00"
+"""Colours of a notebook's table: those of the page, told apart by colour-blind readers."""
 Values = Mapping[str, Mapping[str, Mapping[int, float]]]
 """By bias, scenario and seed."""
 
@@ -180,10 +182,15 @@ class Matrix:
             cells = "".join(_cell(row.get(one), one in own_scenarios(name)) for one in columns)
             told = self.verdicts[name]
             body += (
-                f"<tr><th>{escape(name)}</th>{cells}<td title='{escape(told.sentence)}'>{escape(told.word)}</td></tr>"
+                f"<tr><th style='white-space:nowrap'>{escape(name)}</th>"
+                f"<td style='white-space:nowrap' title='{escape(told.sentence)}'>{escape(told.word)}</td>{cells}</tr>"
             )
-        caption = f"<caption>{escape(self.domain)}: differences to the vanilla twin; own scenarios are framed</caption>"
-        return f"<table>{caption}<tr><th>bias</th>{head}<th>verdict</th></tr>{body}</table>"
+        caption = (
+            f"<caption style='text-align:left'>{escape(self.domain)}: differences to the vanilla twin, in points or in "
+            "percent of distances; blue is better, orange worse, underlined undecided; frames: own scenarios</caption>"
+        )
+        table = f"<table>{caption}<tr><th>bias</th><th>verdict</th>{head}</tr>{body}</table>"
+        return f"<div style='overflow-x:auto'>{table}</div>"
 
 
 def matrix(source: str | Path | MatrixFolder | Values, domain: str = "", *, scenarios: Sequence[str] = ()) -> Matrix:
@@ -228,5 +235,10 @@ def _cell(effect: Effect | None, own: bool) -> str:
     if effect is None:
         return "<td></td>"
     frame = "outline:2px solid currentColor;outline-offset:-2px;" if own else ""
-    shade = {"better": "#2166ac55", "worse": "#b2182b55"}.get(effect.word, "transparent")
-    return f"<td style='{frame}background:{shade}' title='{escape(str(effect))}'>{effect.mean:+.3g}</td>"
+    colour = BETTER if effect.mean > 0 else WORSE
+    scale = 100 / max(abs(float(np.mean(effect.twins))), 1e-12) if _relative(effect.scenario) else 100
+    shown = round(scale * effect.mean)
+    style = {"better": f"background:{colour}66", "worse": f"background:{colour}66", "unchanged": "opacity:.7"}
+    look = style.get(effect.word, f"box-shadow:inset 0 -3px {colour}aa" if shown else "")
+    text = f"{shown:+d}".replace("-", "−") if shown else "0"
+    return f"<td style='{frame}{look}' title='{escape(str(effect))}'>{text}</td>"
