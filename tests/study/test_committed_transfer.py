@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from unbraid.transfer import judge_published, matrices_of
+from unbraid.transfer import judge_published, matrices_of, tell_published
 
 HERE = Path(__file__).parents[2] / "docs" / "studies" / "transfer"
 pytestmark = pytest.mark.skipif(not (HERE / "table.parquet").exists(), reason="the study is not committed yet")
@@ -42,6 +42,7 @@ def test_verdicts_and_combinations_of_the_page_are_those_of_the_table(table, pag
 def test_published_outcomes_of_the_page_are_judged_from_the_table(table, page):
     for domain, found in matrices_of(table).items():
         part = page.split(f"\n## {domain}\n")[1].split("\n## ")[0]
+        assert tell_published(judge_published(found, table)) in part
         for one in judge_published(found, table):
             sentence, word = one.verdict.sentence.replace("|", "/"), one.verdict.word
             assert f"{sentence} | {'**does not hold**' if word == 'does not hold' else word} |" in part

@@ -17,7 +17,7 @@ from unbraid.transfer.masked import doubts_of, masking
 from unbraid.transfer.matrix import Matrix, matrix
 from unbraid.transfer.plan import Cell, Plan, RunKey, with_twins
 from unbraid.transfer.presets import PRESETS, preset
-from unbraid.transfer.published import Outcome, judge_published
+from unbraid.transfer.published import Outcome, judge_published, tell_published
 from unbraid.transfer.recipes import Bias, Budget, Recipe, canonical, own_scenarios, recipe, twin_of
 from unbraid.transfer.recipes import get as get_bias
 from unbraid.transfer.recipes import names as biases
@@ -87,6 +87,7 @@ __all__ = [
     "scenarios",
     "shown_data",
     "subject_of",
+    "tell_published",
     "twin_of",
     "verdict",
     "with_twins",

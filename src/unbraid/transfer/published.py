@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ from unbraid.transfer.recipes import VANILLA, own_scenarios
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["Outcome", "judge_published"]
+__all__ = ["Outcome", "judge_published", "tell_published"]
 
 CORRUPTED = ("noise", "blur", "weather", "digital")
 SPLIT = ("composition", "interpolation", "extrapolation")
@@ -62,6 +62,22 @@ def judge_published(found: Matrix, table: polars.DataFrame | None = None) -> lis
     told.append(Outcome("adversarially trained networks lose most under fog", "the change under fog is the lowest of "
                         "all corruptions", _fog(found.domain, table)))  # fmt: skip
     return told
+
+
+def tell_published(outcomes: Sequence[Outcome]) -> str:
+    """How many published outcomes hold here, and which.
+
+    >>> one = Outcome("noise helps", "noise better", Verdict("holds", {}, "+3"))
+    >>> tell_published([one, Outcome("colour helps", "colour better", Verdict("undecided", {}, "+1"))])
+    '1 of 2 hold here: noise helps; undecided: colour helps.'
+    """
+    by_word: dict[str, list[str]] = {"holds": []}
+    for one in outcomes:
+        by_word.setdefault(one.verdict.word, []).append(one.published)
+    held = by_word.pop("holds")
+    parts = [f"{len(held)} of {len(outcomes)} hold here" + (f": {', '.join(held)}" if held else "")]
+    parts += [f"{word}: {', '.join(texts)}" for word, texts in by_word.items()]
+    return "; ".join(parts) + "."
 
 
 def _word(found: Matrix, bias: str, wanted: str) -> Verdict:

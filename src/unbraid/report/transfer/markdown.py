@@ -9,7 +9,7 @@ import polars
 from unbraid.evaluation import told
 from unbraid.report.transfer.shown import shown, signed
 from unbraid.sharing import sharable
-from unbraid.transfer import Matrix, Plan, get_scenario, judge_published, own_scenarios
+from unbraid.transfer import Matrix, Plan, get_scenario, judge_published, own_scenarios, tell_published
 
 __all__ = ["matrix_markdown"]
 
@@ -80,11 +80,12 @@ def _verdicts(found: Matrix) -> list[str]:
 
 
 def _published(found: Matrix, table: polars.DataFrame) -> list[str]:
+    outcomes = judge_published(found, table)
     rows = []
-    for one in judge_published(found, table):
+    for one in outcomes:
         word, sentence = told(one.verdict, strong="**")
         rows.append([one.published, one.rule, sentence, word])
-    return _table(["published", "rule", "measured here", "verdict"], rows)
+    return [tell_published(outcomes), "", *_table(["published", "rule", "measured here", "verdict"], rows)]
 
 
 def _vanilla(found: Matrix) -> list[str]:

@@ -28,6 +28,7 @@ from unbraid.transfer import (
     judge_published,
     matrix,
     own_scenarios,
+    tell_published,
 )
 
 if TYPE_CHECKING:
@@ -78,10 +79,17 @@ def matrix_page(
             columns = ["both", "verdict", "why"]
             table = data_table(columns, told, "Combinations", sortable=False, sentences=True)
             parts.append(section(f"Two at once{tail}", figure(TOGETHER, table), short=f"Combinations{tail}"))
-        judged = [_judged(outcome) for outcome in judge_published(one, cells)]
+        outcomes = judge_published(one, cells)
+        judged = [_judged(outcome) for outcome in outcomes]
         columns = ["published", "verdict", "measured here", "counts as seen if"]
         beside = data_table(columns, judged, "Published outcomes", sortable=False, sentences=True)
-        parts.append(section(f"Beside what was published{tail}", figure(BESIDE, beside), short=f"Published{tail}"))
+        parts.append(
+            section(
+                f"Beside what was published{tail}",
+                figure(f"{BESIDE} {tell_published(outcomes)}", beside),
+                short=f"Published{tail}",
+            )
+        )
         parts += _agreement(one, tail)
         parts.append(section(f"Cards{tail}", cards(one, cells), short=f"Cards{tail}"))
     seeds = {seed for one in matrices for _, seed in one.models()[0]}
