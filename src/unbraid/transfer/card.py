@@ -130,7 +130,7 @@ class Card:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        columns = [
+        columns: list[tuple[str, list[str]]] = [
             ("value", [f"{line.value:.3f}" for line in self.lines]),
             ("reference", ["" if line.reference is None else f"{line.reference:.3f}" for line in self.lines]),
             ("chance", [f"{line.chance:.3g}" for line in self.lines]),
