@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from unbraid.transfer import judge_published, matrices_of, tell_published
+from unbraid.transfer import judge_published, matrices_of, tell_published, tell_verdicts
 
 HERE = Path(__file__).parents[2] / "docs" / "studies" / "transfer"
 pytestmark = pytest.mark.skipif(not (HERE / "table.parquet").exists(), reason="the study is not committed yet")
@@ -33,6 +33,7 @@ def test_it_is_as_large_as_it_says(table):
 def test_verdicts_and_combinations_of_the_page_are_those_of_the_table(table, page):
     for domain, found in matrices_of(table).items():
         part = page.split(f"\n## {domain}\n")[1].split("\n## ")[0]
+        assert tell_verdicts(found.verdicts)[1:] in part
         for bias, judged in found.verdicts.items():
             assert f"| {bias} | {judged.word} | {judged.sentence}" in part
         for (first, second), judged in found.combinations.items():

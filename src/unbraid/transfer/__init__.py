@@ -12,7 +12,7 @@ from unbraid.transfer.combining import Pairing, combination
 from unbraid.transfer.domains import DOMAINS, Domain, domain_name, domain_of
 from unbraid.transfer.effects import Effect, effect_of, holm
 from unbraid.transfer.folder import MatrixFolder, begin_matrix, open_matrix, planned_matrix
-from unbraid.transfer.judging import IID, verdict
+from unbraid.transfer.judging import IID, tell_verdicts, verdict
 from unbraid.transfer.masked import doubts_of, masking
 from unbraid.transfer.matrix import Matrix, matrix
 from unbraid.transfer.plan import Cell, Plan, RunKey, with_twins
@@ -88,6 +88,7 @@ __all__ = [
     "shown_data",
     "subject_of",
     "tell_published",
+    "tell_verdicts",
     "twin_of",
     "verdict",
     "with_twins",

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from unbraid.evaluation import Verdict
 from unbraid.transfer.effects import Effect, Word
 
-__all__ = ["IID", "verdict"]
+__all__ = ["IID", "tell_verdicts", "verdict"]
 
 IID = "iid"
 """The scenario that leaves nothing; it decides only whether a bias is costly."""
@@ -57,6 +57,23 @@ def verdict(cells: Mapping[str, Effect] | Sequence[Effect], own: Collection[str]
     if same:
         return Verdict("broad", numbers, f"{began}, also on {_list(also)}; unchanged on {_list(same)}")
     return Verdict("transferable", numbers, f"{began}, and on every other: {_list(also)}")
+
+
+def tell_verdicts(verdicts: Mapping[str, Verdict]) -> str:
+    """Which biases earn which word, all words of this kind that were found, best first.
+
+    >>> tell_verdicts({"louder": Verdict("harmful"), "softer": Verdict("broad"), "slower": Verdict("harmful")})
+    'transferable: none; broad: softer; harmful: louder, slower.'
+    """
+    found = {word: [name for name, told in verdicts.items() if told.word == word] for word in _WORDS}
+    told = [f"{word}: {_list(names) or 'none'}" for word, names in found.items() if names or word == _WORDS[0]]
+    return "; ".join(told) + "."
+
+
+_WORDS = (
+    *("transferable", "broad", "specific", "costly", "overfitting"),
+    *("without effect", "harmful", "undecided", "cannot say"),
+)
 
 
 def _with(words: Mapping[str, Word], word: Word) -> list[str]:

@@ -9,7 +9,7 @@ import polars
 from unbraid.evaluation import told
 from unbraid.report.transfer.shown import shown, signed
 from unbraid.sharing import sharable
-from unbraid.transfer import Matrix, Plan, get_scenario, judge_published, own_scenarios, tell_published
+from unbraid.transfer import Matrix, Plan, get_scenario, judge_published, own_scenarios, tell_published, tell_verdicts
 
 __all__ = ["matrix_markdown"]
 
@@ -76,7 +76,11 @@ def _verdicts(found: Matrix) -> list[str]:
     for bias, judged in found.verdicts.items():
         kept = [get_scenario(one.scenario).title for one in found.effects[bias].values() if one.survives]
         rows.append([bias, judged.word, judged.sentence, ", ".join(kept) or "none"])
-    return _table(["bias", "verdict", "why", "after Holm"], rows)
+    return [_capital(tell_verdicts(found.verdicts)), "", *_table(["bias", "verdict", "why", "after Holm"], rows)]
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _published(found: Matrix, table: polars.DataFrame) -> list[str]:

@@ -29,6 +29,7 @@ from unbraid.transfer import (
     matrix,
     own_scenarios,
     tell_published,
+    tell_verdicts,
 )
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ def verdict_table(found: Matrix) -> Html:
         for bias, told in found.verdicts.items()
     ]
     columns = ["bias", "verdict", "why", "made for", "survives Holm"]
-    return data_table(columns, rows, "Verdicts", sortable=False, sentences=True)
+    return figure(tell_verdicts(found.verdicts), data_table(columns, rows, "Verdicts", sortable=False, sentences=True))
 
 
 def write_matrices(folder: MatrixFolder, out: Path, made_by: str = "unbraid transfer report") -> list[Path]:
