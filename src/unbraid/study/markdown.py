@@ -48,7 +48,7 @@ def write_markdown(
     """
     lines = [f"# Study {code_span(study.name)}", "", *_what(study, table)]
     found = judge_findings(table)
-    if found:
+    if any(one.verdict.word != "cannot say" for one in found):  # else nothing of the kind was measured, as in a pilot
         lines += ["", "## Findings", "", *_findings(found)]
     factors = factors_found(table)
     if len(factors):
