@@ -91,7 +91,7 @@ COMPARE = CellGroup(
     "rpu-compare",
     "recursions, plain models of the same cost, and ways to spend 1,000 labels",
     {
-        "smoke": Recipe("sprites16, 2,000 images", {"preset": "smoke", "smaller": True}, fresh(1), 1.5, _DATA),
+        "smoke": Recipe("sprites16, 2,000 images", {"preset": "smoke", "smaller": True}, fresh(3), 1.5, _DATA),
         "small": Recipe(
             "sprites16 on 8x8 places, populations of 4 and 5 (of 56)", {"preset": "small"}, fresh(6), 110, _DATA
         ),
@@ -113,7 +113,7 @@ EVAL = CellGroup(
     "rpu-eval",
     "populations of the comparison selected with all labels, by MIG and by DCI",
     {
-        "smoke": Recipe("sprites16, 2,000 images", {}, fresh(1), 0.1, _DATA),
+        "smoke": Recipe("sprites16, 2,000 images", {}, fresh(3), 0.1, _DATA),
         "small": Recipe("sprites16 on 8x8 places, populations of 5 (of 56)", {}, fresh(6), 0.1, _DATA),
         "paper": Recipe("dSprites, populations of 56", {}, fresh(5), 1, ("dsprites",)),
     },
