@@ -24,7 +24,7 @@ def table():
     one = {"data": "one", "r2_x": [0.95, 0.92, 0.5, 0.1], "r2_y": [0.91, 0.2, 0.93, 0.1]}
     two = {"data": "two", "r2_shape": [0.7, 0.8, 0.9, 1.0], "accuracy_shape": [0.85, 0.95, 0.97, 1.0]}
     parts = [pl.DataFrame(each).with_columns(index=pl.arange(4) + 4 * n) for n, each in enumerate((one, two))]
-    rows = pl.concat(parts, how="diagonal")
+    rows = pl.concat(parts, how="diagonal").with_columns(r2=pl.lit(0.5), r2_ceiling=pl.lit(1.0))  # no factors
     return pl.concat([rows.with_columns(representation=pl.lit(kind)) for kind in ("mean", "sampled")])
 
 

@@ -30,7 +30,8 @@ def factors_found(table: pl.DataFrame) -> pl.DataFrame:
     parts = [pl.DataFrame(schema=_SCHEMA)]
     for (data,), rows in table.group_by("data", maintain_order=True):
         runs = rows.unique("index", maintain_order=True)
-        known = [name for name in runs.columns if name.startswith(tuple(_READ)) and runs[name].count()]
+        columns = [name for name in runs.columns if name.startswith(tuple(_READ)) and not name.endswith("_ceiling")]
+        known = [name for name in columns if runs[name].count()]
         for name in known:
             start = next(start for start in _READ if name.startswith(start))
             parts.append(_over_runs(data, name.removeprefix(start), _READ[start], runs[name], FOUND))
