@@ -40,8 +40,8 @@ def study_run(
     runs failed.
 
     Args:
-        study: A study file (TOML), or a preset: smoke (a minute), small (about eight hours; by blocks, such as --index
-            0:15, a quarter of an hour to an hour each), pilot, pilot-objectives and pilot-strengths (learning curves to
+        study: A study file (TOML), or a preset: smoke (a minute), small (about six hours; by blocks, such as --index
+            0:15, half an hour each), pilot, pilot-objectives and pilot-strengths (learning curves to
             judge its settings by: up to an hour of a core each), paper (12,600 runs), slow and slow-search (methods on
             pairs at published strengths, and the search for their own: an estimated six and three hours), slow-paper
             (the published comparison of them), slow-control (natural against permuted transitions, an hour), noise,
