@@ -67,6 +67,7 @@ SAID = {
     ("affine-digits", "beta-vae", "few-labels"): "+19",
     ("affine-digits", "pcl", "few-labels"): "+37",
     ("rooms3d-32", "beta-vae", "few-labels"): "+23",
+    ("rooms3d-32", "slow-vae", "few-labels"): "+40",
     ("rooms3d-32", "pcl", "few-labels"): "+54",
     ("affine-digits", "spatial-transformer", "iid"): "+3",
     ("affine-digits", "spatial-transformer", "extrapolation"): "+3",
@@ -97,7 +98,11 @@ def test_what_is_said_of_the_study_is_what_was_found(table):
     assert (words.count("orthogonal"), words.count("exclusive"), len(words)) == (1, 5, 6)
     held = [sum(one.verdict.word == "holds" for one in judge_published(each, table)) for each in (digits, rooms)]
     assert held == [4, 0]
+    pair = [digits.effects[bias]["linf"].differences for bias in ("binarised", "linf-training")]
+    assert (pair[0] > pair[1] / 2).all()
+    assert rooms.effects["beta-vae"]["few-labels"].word == "unchanged"
     for each in (digits, rooms):  # representations: nothing but few labels is better, but for a corruption or two
         for bias in ("beta-vae", "slow-vae", "pcl"):
             better = {one.scenario for one in each.effects[bias].values() if one.word == "better"}
             assert better <= {"few-labels", "noise", "strokes"}
+            assert not better & {"composition", "interpolation", "extrapolation"}
